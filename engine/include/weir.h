@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * weir.h - Weir's API for programs and language bindings.
+ *
+ * The only header an embedder includes.  It says everything in fixed-width
+ * integers, explicit lengths and UTF-8, so that it can be called from any
+ * language with a C interface.
+ *
+ * HANDLES
+ *   Each object is a 64-bit handle below 2^53: 4 bits of type, 17 bits of
+ *   index, 32 bits of lease or generation.  0 is never valid.  A stale, foreign
+ *   or doubly released handle is answered with WEIR_E_HANDLE; it never reaches
+ *   a connection and never crashes.  A handle's value could repeat after its
+ *   slot has been used 2^32 times (at 10 million leases a second of one and the
+ *   same slot: 7 minutes).  At most 131,072 objects of one kind exist at a time;
+ *   beyond that, calls answer WEIR_E_SPACE.
+ *
+ * RESULTS
+ *   Each function that can fail returns WEIR_OK, or a negative WEIR_E_* code,
+ *   and fills *err when err is not NULL.  Outputs are written on success only.
+ *   Every pointer named err, and every output said to be optional, may be NULL.
+ *
+ * TIME
+ *   Time-outs are nanoseconds, relative to the call: 0 tries without waiting,
+ *   WEIR_TIMEOUT_POOL (-1) takes the pool's setting, WEIR_TIMEOUT_NEVER waits
+ *   for ever.  Other negative values are refused with WEIR_E_ARG.  A jump of
+ *   the wall clock changes nothing.
+ *
+ * THREADS
+ *   Every function may be called from any thread, unless it says otherwise.
+ *   Calls on one lease must not overlap; one that does is answered with
+ *   WEIR_E_BUSY.  None may be called from a signal handler.  The library
+ *   installs no signal handler and its threads block all signals.
+ *
+ * FORK
+ *   In a forked child each call answers WEIR_E_FORK.
+ *   weir_forget_after_fork() closes the descriptors the child inherited.
+ *
+ * CONNECTION STRING
+ *   "Name=value;Name=value", names case-insensitive, as ADO.NET reads it.  All
+ *   settings live there.  Driver= is required.  engine/README.md lists them.
+ */
+#ifndef WEIR_H
+#define WEIR_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#  define WEIR_API __attribute__((visibility("default")))
+#else
+#  define WEIR_API
+#endif
+
+#define WEIR_VERSION_MAJOR 0
+#define WEIR_VERSION_MINOR 1
+#define WEIR_VERSION_PATCH 0
+
+typedef uint64_t weir_h;
+
+/* ------------------------------------------------------------------ status */
+
+#define WEIR_OK            0
+#define WEIR_PENDING       1     /* not finished yet */
+#define WEIR_E_FAIL        (-1)  /* it failed: *err says how */
+#define WEIR_E_ARG         (-2)  /* an argument is wrong: *err names it */
+#define WEIR_E_HANDLE      (-3)  /* stale, foreign or released handle */
+#define WEIR_E_NOMEM       (-4)  /* no memory */
+#define WEIR_E_FORK        (-5)  /* called in a forked child */
+#define WEIR_E_CLOSED      (-6)  /* the pool or the engine is shutting down */
+#define WEIR_E_UNSUPPORTED (-7)  /* neither this build nor driver can do it */
+#define WEIR_E_BUSY        (-8)  /* another call on this lease is running */
+#define WEIR_E_SPACE       (-9)  /* too many objects, or the buffer is small */
+#define WEIR_E_TIMEOUT     (-10) /* the time-out passed */
+#define WEIR_E_OVERLOADED  (-11) /* refused so that others are served */
+#define WEIR_E_DOWN        (-12) /* the endpoint is down */
+#define WEIR_E_CANCELLED   (-13) /* cancelled by the caller */
+
+#define WEIR_TIMEOUT_POOL  INT64_C(-1)
+#define WEIR_TIMEOUT_NEVER INT64_MAX
+
+/* phase: what was being done when it failed. */
+#define WEIR_PHASE_NONE    0
+#define WEIR_PHASE_PARSE   1  /* reading the connection string */
+#define WEIR_PHASE_LOAD    2  /* loading the driver */
+#define WEIR_PHASE_QUEUE   3  /* waiting for a connection of the pool */
+#define WEIR_PHASE_RESOLVE 4  /* looking up the server's name */
+#define WEIR_PHASE_CONNECT 5  /* opening the byte stream */
+#define WEIR_PHASE_TLS     6  /* TLS handshake */
+#define WEIR_PHASE_LOGIN   7  /* the driver's protocol up to a usable session */
+#define WEIR_PHASE_EXEC    8  /* running a statement */
+#define WEIR_PHASE_RESET   9  /* cleaning a connection for its next user */
+#define WEIR_PHASE_CLOSE   10 /* closing */
+
+/* What went wrong, in the caller's memory.  struct_size is set by the caller
+ * to sizeof(struct weir_error); the library fills no more than that.  scope,
+ * kind, retry, txn and flags have the values of WEIR_DRV_SCOPE_*, WEIR_DRV_K_*,
+ * WEIR_DRV_RETRY_*, WEIR_DRV_TXN_* and WEIR_DRV_EF_* in weir_driver.h. */
+struct weir_error {
+  uint32_t struct_size;
+  int32_t code;   /* WEIR_E_*: the same as the function's result */
+  int32_t phase;  /* WEIR_PHASE_* */
+  int32_t scope;  /* how much is broken */
+  int32_t kind;   /* what went wrong */
+  int32_t retry;  /* what may help */
+  int32_t txn;    /* what is known of the transaction */
+  uint32_t flags; /* 1: the request may have been executed */
+  int32_t native; /* the server's number, 0 if none */
+  uint32_t native_severity;
+  uint32_t retry_after_ms; /* 0: no advice */
+  uint32_t message_len;    /* bytes in message, without the NUL */
+  char sqlstate[8];        /* NUL-terminated, "" if none */
+  char message[1024];      /* UTF-8, NUL-terminated, cut at a character */
+};
+
+/* The name of a status code, such as "WEIR_E_TIMEOUT"; "unknown" for others.
+ * Never NULL; static storage.  Does not block. */
+WEIR_API const char *weir_status_name(int32_t code);
+
+/* Version of the library: major << 16 | minor << 8 | patch. */
+WEIR_API uint32_t weir_version(void);
+
+/* 1 if this library has the feature called name ("tls", "driver-abi-0",
+ * "blocking", ...), else 0.  name is UTF-8 of name_len bytes. */
+WEIR_API int32_t weir_feature(const char *name, uint64_t name_len);
+
+/* ------------------------------------------------------------------ engine */
+
+#define WEIR_ENGINE_NO_ENV 1u /* ignore WEIR_DRIVER_PATH and WEIR_LOG */
+
+/* All zero means defaults. */
+struct weir_engine_opts {
+  uint32_t struct_size;     /* sizeof(struct weir_engine_opts) */
+  uint32_t flags;           /* WEIR_ENGINE_* */
+  uint32_t threads;         /* reactor threads: 0 and 1 mean one */
+  uint32_t offload_threads; /* most threads for DNS and the like; 0 = 16 */
+  const char *driver_dirs;  /* directories searched first, ':' between them */
+  uint64_t driver_dirs_len;
+};
+
+/* Opens an engine: the owner of drivers, pools and the reactor thread.
+ * opts: optional.  Returns WEIR_E_ARG (bad option), WEIR_E_NOMEM,
+ * WEIR_E_SPACE, WEIR_E_FAIL (no thread or descriptor to be had).
+ * Owns: *out_engine until weir_engine_shutdown().  Blocks: for the start of a
+ * thread. */
+WEIR_API int32_t weir_engine_open(const struct weir_engine_opts *opts,
+                                  weir_h *out_engine,
+                                  struct weir_error *err);
+
+/* Ends an engine: refuses new work, ends every waiting acquire with
+ * WEIR_E_CLOSED, closes idle connections, waits until leases come back, aborts
+ * what is left when grace_ns has passed, and frees everything.  Returns WEIR_OK
+ * when nothing remains, WEIR_E_TIMEOUT when calls are still inside a driver or
+ * other foreign code (*err counts them; what they hold is freed when they
+ * return), WEIR_E_HANDLE.  grace_ns: 0 aborts at once, WEIR_TIMEOUT_NEVER waits
+ * for all leases.  The handle is dead from the start of the call; a second call
+ * answers WEIR_E_HANDLE.  Blocks: up to grace_ns and the drivers' abort. */
+WEIR_API int32_t weir_engine_shutdown(weir_h engine,
+                                      int64_t grace_ns,
+                                      struct weir_error *err);
+
+/* In a forked child: closes every descriptor of the parent's engines with
+ * close(2) and makes all their handles stale, so that the child may open an
+ * engine of its own.  Frees nothing and takes no lock.  Returns WEIR_OK, also
+ * when there was nothing to do; WEIR_E_ARG if this process opened the engines
+ * itself. */
+WEIR_API int32_t weir_forget_after_fork(void);
+
+/* ----------------------------------------------------------------- drivers */
+
+/* Loads the driver called name (letters, digits, _) or, if name contains a
+ * slash, the file at that absolute path.  Loading twice is loading once; a
+ * driver is never unloaded.  Pools load theirs by themselves; this call is for
+ * finding trouble early.  Returns WEIR_E_FAIL with the file, what was found,
+ * what was wanted and what to do; WEIR_E_ARG, WEIR_E_HANDLE, WEIR_E_NOMEM.
+ * Blocks: on the file system. */
+WEIR_API int32_t weir_driver_load(weir_h engine,
+                                  const char *name,
+                                  uint64_t name_len,
+                                  struct weir_error *err);
+
+/* One driver, as weir_driver_list() tells it.  Texts are NUL-terminated. */
+struct weir_driver_info {
+  uint32_t struct_size; /* set by the caller: the size of one element */
+  int32_t status;       /* WEIR_OK: it loads; else why it does not */
+  uint64_t caps;        /* WEIR_DRV_CAP_* */
+  char name[32];
+  char version[32];
+  char path[256];
+  char problem[512]; /* "" when status is WEIR_OK */
+};
+
+/* Tells every driver found in the search path, in order of name, loading each.
+ * info: array of cap elements, each with struct_size set; *out_n gets the
+ * number there are, which may be more than cap.  Returns WEIR_E_HANDLE,
+ * WEIR_E_ARG, WEIR_E_NOMEM.  Blocks: on the file system. */
+WEIR_API int32_t weir_driver_list(weir_h engine,
+                                  struct weir_driver_info *info,
+                                  uint32_t cap,
+                                  uint32_t *out_n,
+                                  struct weir_error *err);
+
+/* ------------------------------------------------------------------- pools */
+
+/* Opens the pool for a connection string, or finds the one this engine already
+ * has for an equal key; each successful call needs one weir_pool_close().
+ * Opens no connection unless Min Pool Size says so, and then in the background.
+ * Returns WEIR_E_ARG (the string: *err names the option and the position),
+ * WEIR_E_FAIL (driver cannot be loaded, or refused an option), WEIR_E_HANDLE,
+ * WEIR_E_CLOSED, WEIR_E_SPACE, WEIR_E_NOMEM.  The string is copied, secrets in
+ * it are kept apart.  Blocks: on loading a driver. */
+WEIR_API int32_t weir_pool_open(weir_h engine,
+                                const char *conninfo,
+                                uint64_t conninfo_len,
+                                weir_h *out_pool,
+                                struct weir_error *err);
+
+/* Gives one weir_pool_open() back.  With the last one the pool closes: waiting
+ * acquires end with WEIR_E_CLOSED, idle connections are closed, leased ones
+ * when they come back.  Returns WEIR_OK or WEIR_E_HANDLE.  Does not block. */
+WEIR_API int32_t weir_pool_close(weir_h pool);
+
+/* Retires every connection opened before this call: idle ones now, leased ones
+ * when they come back, those being opened as soon as they are open.  An acquire
+ * that begins after this call returned gets none of them.  Waiters keep their
+ * place.  Returns WEIR_OK or WEIR_E_HANDLE.  Does not block. */
+WEIR_API int32_t weir_pool_clear(weir_h pool);
+
+/* Counts of one pool at one moment.  Slots add up: total = connecting + idle +
+ * leased + reserved + parked + stasis + closing, and empty is the rest up to
+ * max_size. */
+struct weir_pool_stats {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t max_size;
+  uint32_t min_size;
+  uint32_t empty;
+  uint32_t connecting;
+  uint32_t idle;
+  uint32_t leased;
+  uint32_t reserved;
+  uint32_t parked;
+  uint32_t stasis;
+  uint32_t closing;
+  uint32_t waiters;
+  uint64_t acquired;        /* leases given since the pool opened */
+  uint64_t released;        /* leases taken back */
+  uint64_t connects_begun;  /* physical connects started */
+  uint64_t connects_ok;     /* ... that gave a session */
+  uint64_t connects_failed; /* ... that did not */
+  uint64_t closed;          /* sessions closed */
+  uint64_t timeouts;        /* acquires that ended with WEIR_E_TIMEOUT */
+  uint64_t handovers;       /* leases handed from a release to a waiter */
+};
+
+/* Fills *out.  Sums are exact when no call is running.  Returns WEIR_E_HANDLE,
+ * WEIR_E_ARG.  Blocks: briefly, on the pool's lock. */
+WEIR_API int32_t weir_pool_stats(weir_h pool, struct weir_pool_stats *out);
+
+/* Writes the pool's key, without secrets, as UTF-8 with a NUL into buf of cap
+ * bytes; *out_need (optional) gets the bytes needed.  Returns WEIR_E_SPACE when
+ * cap is too small, WEIR_E_HANDLE, WEIR_E_ARG. */
+WEIR_API int32_t weir_pool_key(weir_h pool,
+                               char *buf,
+                               uint64_t cap,
+                               uint64_t *out_need);
+
+/* The same for a connection string that no pool is opened for; errors as
+ * weir_pool_open(). */
+WEIR_API int32_t weir_conninfo_key(weir_h engine,
+                                   const char *conninfo,
+                                   uint64_t conninfo_len,
+                                   char *buf,
+                                   uint64_t cap,
+                                   uint64_t *out_need,
+                                   struct weir_error *err);
+
+/* ------------------------------------------------------------------ leases */
+
+/* Gets a connection, waiting at most timeout_ns for an idle one or a new one;
+ * WEIR_TIMEOUT_POOL is the pool's Connect Timeout.  First come, first served
+ * among callers that wait.  Returns WEIR_E_TIMEOUT (*err tells the pool's state
+ * and the last connect error), WEIR_E_FAIL (this caller's connect failed:
+ * *err says in which phase), WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_ARG.
+ * Owns: *out_lease until weir_release() or weir_discard().
+ * Blocks: up to timeout_ns. */
+WEIR_API int32_t weir_acquire(weir_h pool,
+                              int64_t timeout_ns,
+                              weir_h *out_lease,
+                              struct weir_error *err);
+
+/* Gives a connection back.  It is reset before anyone else uses it, and closed
+ * instead if it is broken, expired or was cleared.  A result that was not read
+ * to its end is cancelled.  Returns WEIR_OK; WEIR_E_HANDLE for a second or
+ * stale release; WEIR_E_BUSY while another call on the lease runs.
+ * Does not block and does no network I/O. */
+WEIR_API int32_t weir_release(weir_h lease);
+
+/* Gives a connection back and has it closed.  Results as weir_release(). */
+WEIR_API int32_t weir_discard(weir_h lease);
+
+/* Facts about the connection, for weir_lease_info(). */
+#define WEIR_INFO_SERVER_NAME    1
+#define WEIR_INFO_SERVER_VERSION 2
+#define WEIR_INFO_SESSION_ID     3
+#define WEIR_INFO_DATABASE       4
+#define WEIR_INFO_TLS            5 /* protocol and cipher; "" when in clear */
+#define WEIR_INFO_PEER           6
+#define WEIR_INFO_PACKET_SIZE    8
+
+/* Writes one fact as UTF-8 text with a NUL into buf; *out_need (optional) gets
+ * the bytes needed.  Returns WEIR_E_SPACE, WEIR_E_UNSUPPORTED (the driver does
+ * not know), WEIR_E_HANDLE, WEIR_E_BUSY, WEIR_E_ARG. */
+WEIR_API int32_t weir_lease_info(weir_h lease,
+                                 int32_t what,
+                                 char *buf,
+                                 uint64_t cap,
+                                 uint64_t *out_need);
+
+/* -------------------------------------------------------------- statements */
+
+/* Types of cells.  All numbers are little-endian; cells are not aligned. */
+#define WEIR_T_NULL  0
+#define WEIR_T_BOOL  1 /* 1 byte, 0 or 1 */
+#define WEIR_T_INT   2 /* 8 bytes, two's complement */
+#define WEIR_T_UINT  3 /* 8 bytes */
+#define WEIR_T_FLOAT 4 /* 8 bytes, IEEE 754 binary64 */
+#define WEIR_T_TEXT  5 /* UTF-8 */
+#define WEIR_T_BYTES 6
+#define WEIR_T_DEC   7 /* decimal text: -?digits[.digits] */
+#define WEIR_T_TIME  8 /* ISO 8601 text */
+#define WEIR_T_UUID  9 /* 16 bytes in RFC 4122 order */
+
+struct weir_column {
+  uint32_t struct_size; /* set by the library: the stride of the array */
+  int32_t type;         /* WEIR_T_* of the column's cells */
+  const char *name;     /* UTF-8, NUL-terminated too */
+  uint64_t name_len;
+  const char *native_type; /* the server's name for it, e.g. "nvarchar" */
+  uint64_t native_type_len;
+  uint32_t native_code;
+  int32_t nullable; /* 1, 0, or -1: not known */
+  int32_t precision;
+  int32_t scale;
+  uint64_t max_bytes; /* 0: not known or no limit */
+};
+
+/* One cell: p is NULL and n UINT64_MAX for SQL NULL. */
+struct weir_cell {
+  const void *p;
+  uint64_t n;
+};
+
+#define WEIR_ITEM_META   1 /* a result set starts: columns, n_columns */
+#define WEIR_ITEM_ROWS   2 /* rows: batch, cells, n_rows, n_columns */
+#define WEIR_ITEM_COUNT  3 /* a statement ended: row_count */
+#define WEIR_ITEM_NOTICE 4 /* a message of the server: native, severity, ... */
+#define WEIR_ITEM_DONE   5 /* the request ended; the lease is free again */
+
+/* One piece of a result. */
+struct weir_item {
+  uint32_t struct_size; /* set by the caller */
+  int32_t type;         /* WEIR_ITEM_* */
+  /* META; valid until the next META or the end of the request. */
+  const struct weir_column *columns;
+  uint32_t n_columns; /* META and ROWS */
+  uint32_t columns_stride;
+  /* ROWS; valid until weir_rows_free(rows), whatever becomes of the lease. */
+  weir_h rows;
+  const struct weir_cell *cells; /* row-major, n_rows * n_columns */
+  uint64_t n_rows;
+  /* COUNT: rows affected or sent; UINT64_MAX: the server gave no count. */
+  uint64_t row_count;
+  /* NOTICE; valid until the next weir_next() on the lease. */
+  const char *message;
+  uint64_t message_len;
+  int32_t native;
+  uint32_t
+      severity; /* the server's class; over 10 is an error with SQL Server */
+  uint32_t line;
+  uint32_t reserved0;
+};
+
+struct weir_exec_opts {
+  uint32_t struct_size;
+  uint32_t flags;       /* none yet: 0 */
+  int64_t timeout_ns;   /* for the request to its end; 0 and -1: the pool's
+                         * Command Timeout; WEIR_TIMEOUT_NEVER */
+  uint32_t batch_rows;  /* most rows in one batch; 0: the driver's choice */
+  uint32_t batch_bytes; /* about the most bytes in one batch; 0: likewise */
+};
+
+/* Sends a statement.  opts: optional.  The result is read with weir_next()
+ * until it answers WEIR_ITEM_DONE or fails.  Returns WEIR_E_FAIL (*err: the
+ * server's or the network's complaint), WEIR_E_TIMEOUT, WEIR_E_BUSY (a result
+ * is still being read), WEIR_E_HANDLE, WEIR_E_ARG.  sql is UTF-8 of sql_len
+ * bytes and is not needed after the call.  Blocks: until the first answer. */
+WEIR_API int32_t weir_exec(weir_h lease,
+                           const char *sql,
+                           uint64_t sql_len,
+                           const struct weir_exec_opts *opts,
+                           struct weir_error *err);
+
+/* Reads the next piece of the running request's result into *out.  After
+ * WEIR_ITEM_DONE, or a failure, the request has ended.  Returns WEIR_E_FAIL (a
+ * statement failed: *err), WEIR_E_TIMEOUT, WEIR_E_CANCELLED, WEIR_E_HANDLE,
+ * WEIR_E_ARG (no request is running), WEIR_E_NOMEM, WEIR_E_SPACE.
+ * Blocks: until there is something, up to the request's time-out. */
+WEIR_API int32_t weir_next(weir_h lease,
+                           struct weir_item *out,
+                           struct weir_error *err);
+
+/* Asks the server to stop the running request.  The request still ends through
+ * weir_next().  Returns WEIR_OK also when it has just ended;
+ * WEIR_E_UNSUPPORTED, WEIR_E_HANDLE.  May be called while another thread is
+ * inside weir_next() on the same lease.  Does not block. */
+WEIR_API int32_t weir_cancel(weir_h lease);
+
+/* Frees a batch of rows; its cells are gone.  Returns WEIR_OK or
+ * WEIR_E_HANDLE.  Does not block. */
+WEIR_API int32_t weir_rows_free(weir_h rows);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* WEIR_H */
