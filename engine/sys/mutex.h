@@ -29,13 +29,14 @@
 
 /* From left to right in engine/README.md. */
 enum weir__rank {
-  WEIR_RANK_ENGINE = 1, /* an engine's lists */
-  WEIR_RANK_REGISTRY,   /* key -> pool */
-  WEIR_RANK_POOL,       /* a pool's waiters and creation */
-  WEIR_RANK_LOADER,     /* the drivers of an engine */
-  WEIR_RANK_REACTOR,    /* a reactor's inbox */
-  WEIR_RANK_OFFLOAD,    /* the offload queue */
-  WEIR_RANK_LEAF        /* anything that takes no other lock */
+  WEIR_RANK_REGISTRY = 1, /* key -> pool */
+  WEIR_RANK_ENGINE,       /* an engine's list of pools */
+  WEIR_RANK_CLEAR,        /* clears of a pool, one at a time */
+  WEIR_RANK_POOL,         /* a pool's waiters and creation */
+  WEIR_RANK_LOADER,       /* the drivers of an engine */
+  WEIR_RANK_REACTOR,      /* a reactor's inbox */
+  WEIR_RANK_OFFLOAD,      /* the offload queue */
+  WEIR_RANK_LEAF          /* anything that takes no other lock */
 };
 
 struct WEIR_LOCKABLE weir__mutex {

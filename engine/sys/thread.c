@@ -50,6 +50,12 @@ int weir__thread_start(const char *name,
   return rc;
 }
 
+void weir__thread_detach(uint64_t thread) {
+  pthread_t t;
+  memcpy(&t, &thread, sizeof t);
+  (void)pthread_detach(t);
+}
+
 void weir__thread_join(uint64_t thread) {
   pthread_t t;
   memcpy(&t, &thread, sizeof t);

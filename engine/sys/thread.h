@@ -12,6 +12,9 @@ int weir__thread_start(const char *name,
                        void *arg,
                        uint64_t *out_thread);
 
+/* Lets it end by itself, instead of joining. */
+void weir__thread_detach(uint64_t thread);
+
 /* Waits for its end. */
 void weir__thread_join(uint64_t thread);
 

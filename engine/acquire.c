@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "acquire.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "connect.h"
+#include "dispatch.h"
+#include "explain.h"
+#include "growth.h"
+#include "handle.h"
+#include "loader.h"
+#include "session.h"
+#include "status.h"
+#include "sys/assert.h"
+#include "sys/clock.h"
+#include "sys/point.h"
+
+static uint64_t to_lease(const struct weir__slot *slot, uint64_t word) {
+  return weir__handle_make(WEIR_TYPE_LEASE, slot->number,
+                           weir__slot_lease(word));
+}
+
+/* Whether a connection that was idle until now may be trusted.  One that rested
+ * longer than Probe Window is looked at: a read without waiting, no round
+ * trip. */
+static bool trusted(struct weir__pool *pool, struct weir__slot *slot) {
+  uint64_t now = weir__clock_coarse();
+  uint64_t rested = weir__load_relaxed_u64(&slot->idle_since);
+  if (now >= weir__load_relaxed_u64(&slot->expires)) {
+    return false;
+  }
+  uint64_t window = weir__pool_settings(pool)->probe_window_ns;
+  if (now < weir__clock_add(rested, window)) {
+    return true;
+  }
+  WEIR_ASSERT(weir__mutex_none_held());
+  return pool->driver->table.health(weir__slot_session(slot)->conn) ==
+         WEIR_DRV_ALIVE_YES;
+}
+
+/* The warm path: nobody waits and an idle connection is there. */
+static struct weir__slot *take_idle(struct weir__pool *pool,
+                                    uint64_t *out_word) {
+  for (;;) {
+    uint64_t q = weir__load_seq_u64(&pool->q);
+    if ((q & WEIR_Q_FLAGS) != 0) {
+      return NULL;
+    }
+    struct weir__slot *slot =
+        weir__idle_take(pool, weir__q_generation(q), out_word);
+    if (slot == NULL) {
+      return NULL;
+    }
+    weir__slot_start_lease(slot);
+    if (trusted(pool, slot)) {
+      return slot;
+    }
+    (void)weir__growth_retire(slot, out_word);
+  }
+}
+
+static int refuse(struct weir__pool *pool, int code, struct weir_error *err) {
+  if (code == WEIR_E_CLOSED) {
+    return weir__error_set(err, code, WEIR_PHASE_QUEUE,
+                           "the pool is closed; open it again");
+  }
+  return weir__error_set(
+      err, code, WEIR_PHASE_QUEUE,
+      "%u callers wait for a connection already and Max Waiters allows no "
+      "more; raise it, or send less",
+      weir__pool_settings(pool)->max_waiters);
+}
+
+/* In line.  0 or the reason why not. */
+static int enqueue(struct weir__pool *pool, struct weir__waiter *w) {
+  struct weir__wakes wakes = {.n_asleep = 0};
+  int rc = 0;
+  weir__mutex_lock(&pool->mu);
+  if (pool->closed) {
+    rc = WEIR_E_CLOSED;
+  } else if (pool->waiting.n + pool->driving.n >=
+             weir__pool_settings(pool)->max_waiters) {
+    rc = WEIR_E_OVERLOADED;
+  } else {
+    weir__waiters_push(&pool->waiting, w);
+    weir__dispatch_flag_locked(pool);
+    /* Only now, visible to every release, look for what came free before. */
+    weir__dispatch_locked(pool, &wakes);
+  }
+  weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, w->caller);
+  return rc;
+}
+
+/* Leaves the line.  False: the node was decided meanwhile. */
+static bool leave(struct weir__pool *pool, struct weir__waiter *w) {
+  weir__mutex_lock(&pool->mu);
+  bool left = weir__waiter_state(w) == WEIR_WAITER_WAITING;
+  if (left) {
+    weir__waiters_remove(&pool->waiting, w);
+    pool->timeouts++;
+    weir__dispatch_flag_locked(pool);
+  }
+  weir__mutex_unlock(&pool->mu);
+  return left;
+}
+
+/* Back in line, in front: what it was given was not good (P4: a failed
+ * validation does not cost the place). */
+static int requeue(struct weir__pool *pool, struct weir__waiter *w) {
+  struct weir__wakes wakes = {.n_asleep = 0};
+  int rc = 0;
+  weir__store_relaxed_u32(&w->state, WEIR_WAITER_WAITING);
+  w->slot = NULL;
+  w->granted = NULL;
+  weir__mutex_lock(&pool->mu);
+  if (pool->closed) {
+    rc = WEIR_E_CLOSED;
+  } else {
+    weir__waiters_push_front(&pool->waiting, w);
+    weir__dispatch_flag_locked(pool);
+    weir__dispatch_locked(pool, &wakes);
+  }
+  weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, w->caller);
+  return rc;
+}
+
+/* A connection that was handed over: good unless its life is over. */
+static bool accept_grant(struct weir__pool *pool,
+                         struct weir__waiter *w,
+                         uint64_t *out_lease) {
+  struct weir__slot *slot = w->granted;
+  uint64_t word = w->granted_word;
+  if (trusted(pool, slot)) {
+    *out_lease = to_lease(slot, word);
+    return true;
+  }
+  (void)weir__growth_retire(slot, &word);
+  return false;
+}
+
+static int wait_in_line(struct weir__pool *pool,
+                        struct weir__waiter *w,
+                        uint64_t *out_lease,
+                        struct weir_error *err) {
+  for (;;) {
+    enum weir__waiter_state state = weir__waiter_sleep(w);
+    if (state == WEIR_WAITER_WAITING && leave(pool, w)) {
+      return weir__explain_timeout(pool, w, err);
+    }
+    state = weir__waiter_state(w);
+    if (state == WEIR_WAITER_DRIVING) {
+      int rc = weir__connect_drive(pool, w, err);
+      if (rc != WEIR_PENDING) {
+        if (rc == WEIR_OK) {
+          *out_lease = to_lease(w->granted, w->granted_word);
+        }
+        return rc;
+      }
+      state = weir__waiter_state(w);
+    }
+    if (state == WEIR_WAITER_FAILED) {
+      return refuse(pool, w->code, err);
+    }
+    if (state == WEIR_WAITER_GRANTED) {
+      if (accept_grant(pool, w, out_lease)) {
+        return WEIR_OK;
+      }
+      int rc = requeue(pool, w);
+      if (rc != 0) {
+        return refuse(pool, rc, err);
+      }
+    }
+  }
+}
+
+static int acquire_slow(struct weir__pool *pool,
+                        struct weir__caller *self,
+                        uint64_t now,
+                        uint64_t timeout_ns,
+                        uint64_t *out_lease,
+                        struct weir_error *err) {
+  struct weir__waiter w;
+  memset(&w, 0, sizeof w);
+  w.caller = self;
+  w.since = now;
+  w.deadline = weir__clock_add(now, timeout_ns);
+  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) != 0) {
+    return refuse(pool, WEIR_E_CLOSED, err);
+  }
+  if (timeout_ns == 0) {
+    weir__mutex_lock(&pool->mu);
+    pool->timeouts++;
+    weir__mutex_unlock(&pool->mu);
+    return weir__explain_timeout(pool, &w, err);
+  }
+  int rc = enqueue(pool, &w);
+  if (rc != 0) {
+    return refuse(pool, rc, err);
+  }
+  WEIR_POINT("waiter.queued", pool);
+  return wait_in_line(pool, &w, out_lease, err);
+}
+
+int weir__acquire(struct weir__pool *pool,
+                  struct weir__caller *self,
+                  int64_t timeout_ns,
+                  uint64_t *out_lease,
+                  struct weir_error *err) {
+  uint64_t word;
+  struct weir__slot *slot = take_idle(pool, &word);
+  if (slot != NULL) {
+    *out_lease = to_lease(slot, word);
+    return WEIR_OK;
+  }
+  uint64_t span = timeout_ns == WEIR_TIMEOUT_POOL
+                      ? weir__pool_settings(pool)->connect_timeout_ns
+                  : timeout_ns == WEIR_TIMEOUT_NEVER ? WEIR_NEVER
+                                                     : (uint64_t)timeout_ns;
+  return acquire_slow(pool, self, weir__clock_now(), span, out_lease, err);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/bits.h"
+
+#include <stddef.h>
+
+#include "sys/assert.h"
+#include "sys/mem.h"
+
+static uint32_t words_for(uint32_t n) {
+  return (n + 63u) / 64u;
+}
+
+bool weir__bits_init(struct weir__bits *bits, uint32_t size) {
+  uint32_t words[WEIR_BITS_LEVELS];
+  uint32_t total = 0;
+  WEIR_ASSERT(size >= 1 && size <= 64u * 64u * 64u);
+  bits->size = size;
+  bits->levels = 0;
+  for (uint32_t n = size; bits->levels < WEIR_BITS_LEVELS;) {
+    n = words_for(n);
+    words[bits->levels++] = n;
+    total += n;
+    if (n == 1) {
+      break;
+    }
+  }
+  bits->level[0] = weir__mem_array(total, sizeof *bits->level[0]);
+  for (uint32_t i = 1; i < bits->levels; i++) {
+    bits->level[i] =
+        bits->level[0] == NULL ? NULL : bits->level[i - 1] + words[i - 1];
+  }
+  return bits->level[0] != NULL;
+}
+
+void weir__bits_fini(struct weir__bits *bits) {
+  weir__mem_free((void *)bits->level[0]);
+  bits->level[0] = NULL;
+}
+
+static uint64_t bit(uint32_t i) {
+  return UINT64_C(1) << (i % 64u);
+}
+
+bool weir__bits_has(const struct weir__bits *bits, uint32_t i) {
+  return (weir__load_seq_u64(&bits->level[0][i / 64u]) & bit(i)) != 0;
+}
+
+void weir__bits_set(struct weir__bits *bits, uint32_t i) {
+  for (uint32_t level = 0; level < bits->levels; level++) {
+    _Atomic uint64_t *word = &bits->level[level][i / 64u];
+    if ((weir__load_seq_u64(word) & bit(i)) == 0) {
+      (void)weir__or_seq_u64(word, bit(i));
+    }
+    i /= 64u;
+  }
+}
+
+/* Clears the summary bit over an empty word of `level`, then looks again. */
+static void tidy(struct weir__bits *bits, uint32_t level, uint32_t word) {
+  while (level + 1 < bits->levels) {
+    _Atomic uint64_t *below = &bits->level[level][word];
+    if (weir__load_seq_u64(below) != 0) {
+      return;
+    }
+    _Atomic uint64_t *above = &bits->level[level + 1][word / 64u];
+    (void)weir__and_seq_u64(above, ~bit(word));
+    if (weir__load_seq_u64(below) != 0) {
+      (void)weir__or_seq_u64(above, bit(word));
+      /* Levels above may have been tidied meanwhile: set them again, too. */
+      uint32_t up = word / 64u;
+      for (uint32_t l = level + 2; l < bits->levels; l++) {
+        (void)weir__or_seq_u64(&bits->level[l][up / 64u], bit(up));
+        up /= 64u;
+      }
+      return;
+    }
+    word /= 64u;
+    level++;
+  }
+}
+
+void weir__bits_clear(struct weir__bits *bits, uint32_t i) {
+  (void)weir__and_seq_u64(&bits->level[0][i / 64u], ~bit(i));
+  tidy(bits, 0, i / 64u);
+}
+
+/* Bits of a word at or above position from % 64. */
+static uint64_t from_mask(uint32_t from) {
+  return ~UINT64_C(0) << (from % 64u);
+}
+
+/* The lowest set bit of `level` at or above from.  A summary bit over an empty
+ * word costs one look and is tidied away by whoever emptied the word. */
+static uint32_t next_at(struct weir__bits *bits,
+                        uint32_t level,
+                        uint32_t from) {
+  uint32_t limit = words_for(bits->size);
+  for (uint32_t l = 0; l < level; l++) {
+    limit = words_for(limit);
+  }
+  uint32_t word = from / 64u;
+  if (word >= limit) {
+    return WEIR_BITS_NONE;
+  }
+  uint64_t set =
+      weir__load_seq_u64(&bits->level[level][word]) & from_mask(from);
+  while (set == 0) {
+    word = level + 1 < bits->levels ? next_at(bits, level + 1, word + 1)
+                                    : word + 1;
+    if (word == WEIR_BITS_NONE || word >= limit) {
+      return WEIR_BITS_NONE;
+    }
+    set = weir__load_seq_u64(&bits->level[level][word]);
+  }
+  return word * 64u + (uint32_t)__builtin_ctzll(set);
+}
+
+uint32_t weir__bits_next(struct weir__bits *bits, uint32_t from) {
+  return from < bits->size ? next_at(bits, 0, from) : WEIR_BITS_NONE;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* bits.h - a set of small numbers that finds its lowest member fast: a bitmap
+ * with one summary bit for each 64 bits below, up to 262,144 members.
+ *
+ * Every operation may run beside every other.  A summary bit is a superset: it
+ * may be set over an empty word for a moment, never clear over a word that stays
+ * set.  Setting writes the leaf before it looks at the summary; clearing looks
+ * at the leaf again after it has cleared the summary; all of it is sequentially
+ * consistent, so one of the two sees the other. */
+#ifndef WEIR_BASE_BITS_H
+#define WEIR_BASE_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sys/atomic.h"
+
+#define WEIR_BITS_LEVELS 3u
+#define WEIR_BITS_NONE   UINT32_MAX
+
+struct weir__bits {
+  uint32_t size;
+  uint32_t levels;
+  _Atomic uint64_t *level[WEIR_BITS_LEVELS]; /* [0] the members themselves */
+};
+
+/* An empty set of numbers below size (1 to 262,144).  False: no memory. */
+bool weir__bits_init(struct weir__bits *bits, uint32_t size);
+void weir__bits_fini(struct weir__bits *bits);
+
+/* Puts i in; writes nothing if it is there. */
+void weir__bits_set(struct weir__bits *bits, uint32_t i);
+
+/* Takes i out. */
+void weir__bits_clear(struct weir__bits *bits, uint32_t i);
+
+bool weir__bits_has(const struct weir__bits *bits, uint32_t i);
+
+/* The lowest member that is at least from, or WEIR_BITS_NONE. */
+uint32_t weir__bits_next(struct weir__bits *bits, uint32_t from);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* connect.c - the result of a connect goes to the caller that drives it, unless
+ * somebody handed that caller a connection first; then the connect goes on
+ * without it and serves the next one.  Who wins is decided under the pool's
+ * mutex by the node's state. */
+#include "connect.h"
+
+#include <stddef.h>
+
+#include "close.h"
+#include "dispatch.h"
+#include "drive.h"
+#include "engine.h"
+#include "explain.h"
+#include "growth.h"
+#include "op.h"
+#include "remote.h"
+#include "session.h"
+#include "status.h"
+#include "sys/assert.h"
+#include "sys/clock.h"
+#include "sys/point.h"
+
+static bool decided(void *arg) {
+  return weir__waiter_state(arg) != WEIR_WAITER_DRIVING;
+}
+
+/* Takes the node out of the line for good.  False: it was decided before. */
+static bool withdraw(struct weir__pool *pool,
+                     struct weir__waiter *w,
+                     enum weir__waiter_state state) WEIR_REQUIRES(pool->mu) {
+  if (weir__waiter_state(w) != WEIR_WAITER_DRIVING) {
+    return false;
+  }
+  weir__waiters_remove(&pool->driving, w);
+  weir__store_release_u32(&w->state, (uint32_t)state);
+  weir__dispatch_flag_locked(pool);
+  return true;
+}
+
+static bool withdraw_now(struct weir__pool *pool, struct weir__waiter *w) {
+  weir__mutex_lock(&pool->mu);
+  bool mine = withdraw(pool, w, WEIR_WAITER_FAILED);
+  weir__mutex_unlock(&pool->mu);
+  return mine;
+}
+
+/* CONNECTING -> LEASED for this caller.  0: somebody handed it another
+ * connection, or a clear has doomed this one. */
+static uint64_t lease_own(struct weir__pool *pool,
+                          struct weir__waiter *w,
+                          struct weir__slot *slot) {
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  uint64_t leased =
+      weir__slot_word(WEIR_SLOT_LEASED, 0, weir__slot_generation(word),
+                      weir__slot_lease(word) + 1);
+  bool won = false;
+  weir__mutex_lock(&pool->mu);
+  pool->connects_ok++;
+  if (weir__waiter_state(w) == WEIR_WAITER_DRIVING && !pool->closed &&
+      weir__slot_flags(word) == 0 && weir__slot_move(slot, &word, leased)) {
+    won = withdraw(pool, w, WEIR_WAITER_GRANTED);
+    pool->n_connecting--;
+  }
+  weir__mutex_unlock(&pool->mu);
+  return won ? leased : 0;
+}
+
+/* The caller goes back to the head of the line: what it opened was cleared. */
+static void wait_again(struct weir__pool *pool, struct weir__waiter *w) {
+  struct weir__wakes wakes = {.n_asleep = 0};
+  weir__mutex_lock(&pool->mu);
+  if (weir__waiter_state(w) == WEIR_WAITER_DRIVING) {
+    weir__waiters_remove(&pool->driving, w);
+    w->slot = NULL;
+    weir__store_release_u32(&w->state, WEIR_WAITER_WAITING);
+    weir__waiters_push_front(&pool->waiting, w);
+    weir__dispatch_locked(pool, &wakes);
+  }
+  weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, w->caller);
+}
+
+static int connected(struct weir__pool *pool,
+                     struct weir__waiter *w,
+                     struct weir_drv_hconn *session) {
+  struct weir__slot *slot = session->slot;
+  WEIR_POINT("connect.done", w);
+  weir__drive_end(session);
+  uint64_t leased = lease_own(pool, w, slot);
+  if (leased != 0) {
+    weir__slot_start_lease(slot);
+    w->granted = slot;
+    w->granted_word = leased;
+    return WEIR_OK;
+  }
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  if (weir__slot_flags(word) != 0 ||
+      !weir__publish(pool, slot, &word, w->caller)) {
+    (void)weir__growth_retire(slot, &word);
+    wait_again(pool, w);
+  }
+  return WEIR_PENDING;
+}
+
+static void retire(struct weir__slot *slot) {
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  bool ours = weir__growth_retire(slot, &word);
+  WEIR_ASSERT(ours); /* CONNECTING is its driver's */
+  (void)ours;
+}
+
+static int failed(struct weir__pool *pool,
+                  struct weir__waiter *w,
+                  struct weir_drv_hconn *session,
+                  struct weir_error *err) {
+  struct weir_error own = {.struct_size = sizeof own};
+  weir__explain_connect(session, &own);
+  weir__growth_failed(pool, &own);
+  bool mine = withdraw_now(pool, w);
+  retire(session->slot);
+  if (!mine) {
+    return WEIR_PENDING; /* served or closed while it failed */
+  }
+  weir__explain_copy(err, &own);
+  return own.code;
+}
+
+/* The caller's deadline, or the connect's own limit, whichever came first. */
+static int late(struct weir__pool *pool,
+                struct weir__waiter *w,
+                struct weir_drv_hconn *session,
+                struct weir_error *err) {
+  struct weir_error own = {.struct_size = sizeof own};
+  bool over = weir__clock_now() >= session->limit;
+  if (over) {
+    session->expired = true;
+    weir__explain_late(pool, w, session, &own);
+    weir__growth_failed(pool, &own);
+  }
+  weir__mutex_lock(&pool->mu);
+  bool mine = withdraw(pool, w, WEIR_WAITER_FAILED);
+  pool->timeouts += mine;
+  weir__mutex_unlock(&pool->mu);
+  if (mine && !over) {
+    weir__explain_late(pool, w, session, &own);
+  }
+  if (over) {
+    retire(session->slot);
+  } else {
+    weir__remote_adopt(session, weir__growth_opened);
+  }
+  if (!mine) {
+    return WEIR_PENDING;
+  }
+  weir__explain_copy(err, &own);
+  return own.code;
+}
+
+/* Handed a connection, or the pool has closed. */
+static int stopped(struct weir__waiter *w, struct weir_drv_hconn *session) {
+  if (weir__waiter_state(w) == WEIR_WAITER_GRANTED) {
+    weir__remote_adopt(session, weir__growth_opened);
+  } else {
+    retire(session->slot);
+  }
+  return WEIR_PENDING;
+}
+
+static int no_session(struct weir__pool *pool,
+                      struct weir__waiter *w,
+                      struct weir_error *err) {
+  struct weir_error own = {.struct_size = sizeof own};
+  struct weir__slot *slot = w->slot;
+  (void)weir__error_set(&own, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
+                        "no memory or descriptor left for a connection");
+  bool mine = withdraw_now(pool, w);
+  weir__growth_abandon(pool, slot, &own);
+  if (!mine) {
+    return WEIR_PENDING;
+  }
+  weir__explain_copy(err, &own);
+  return own.code;
+}
+
+int weir__connect_drive(struct weir__pool *pool,
+                        struct weir__waiter *w,
+                        struct weir_error *err) {
+  struct weir_drv_hconn *session =
+      weir__session_new(pool->engine, pool, w->slot);
+  if (session == NULL || weir__drive_begin(session, w->caller) != 0) {
+    weir__slot_set_session(w->slot, NULL);
+    weir__session_free(session);
+    return no_session(pool, w, err);
+  }
+  session->limit = weir__growth_limit(pool, weir__clock_now());
+  uint64_t until = w->deadline < session->limit ? w->deadline : session->limit;
+  (void)weir__op_connect(session, until);
+  switch (weir__drive(session, w->caller, until, decided, w)) {
+  case WEIR_DRIVE_STOPPED:
+    return stopped(w, session);
+  case WEIR_DRIVE_LATE:
+    return late(pool, w, session, err);
+  case WEIR_DRIVE_ENDED:
+  default:
+    return session->status == WEIR_DRV_DONE && session->usable
+               ? connected(pool, w, session)
+               : failed(pool, w, session, err);
+  }
+}

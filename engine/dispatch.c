@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "dispatch.h"
+
+#include <stddef.h>
+
+#include "growth.h"
+#include "session.h"
+#include "strategy.h"
+#include "sys/assert.h"
+#include "sys/clock.h"
+#include "sys/point.h"
+
+void weir__dispatch_flag_locked(struct weir__pool *pool) {
+  bool any = pool->waiting.n + pool->driving.n != 0;
+  bool set = (weir__load_relaxed_u64(&pool->q) & WEIR_Q_WAITERS) != 0;
+  if (any && !set) {
+    (void)weir__or_seq_u64(&pool->q, WEIR_Q_WAITERS);
+  } else if (!any && set) {
+    (void)weir__and_seq_u64(&pool->q, ~WEIR_Q_WAITERS);
+  }
+}
+
+static void unlist(struct weir__pool *pool, struct weir__waiter *w) {
+  bool driving = weir__load_relaxed_u32(&w->state) == WEIR_WAITER_DRIVING;
+  weir__waiters_remove(driving ? &pool->driving : &pool->waiting, w);
+}
+
+static void grant(struct weir__pool *pool,
+                  struct weir__waiter *w,
+                  struct weir__slot *slot,
+                  uint64_t word,
+                  struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
+  unlist(pool, w);
+  w->granted = slot;
+  w->granted_word = word;
+  weir__waiter_decide(w, WEIR_WAITER_GRANTED, wakes);
+}
+
+/* False: *word was not the slot's. */
+static bool hand_over_locked(struct weir__pool *pool,
+                             struct weir__waiter *w,
+                             struct weir__slot *slot,
+                             uint64_t *word,
+                             struct weir__wakes *wakes)
+    WEIR_REQUIRES(pool->mu) {
+  uint64_t leased =
+      weir__slot_word(WEIR_SLOT_LEASED, 0, weir__slot_generation(*word),
+                      weir__slot_lease(*word) + 1);
+  if (!weir__slot_move(slot, word, leased)) {
+    return false;
+  }
+  if (weir__slot_state(*word) == WEIR_SLOT_CONNECTING) {
+    pool->n_connecting--;
+  }
+  weir__slot_start_lease(slot);
+  pool->handovers++;
+  grant(pool, w, slot, leased, wakes);
+  weir__dispatch_flag_locked(pool);
+  return true;
+}
+
+/* 1: handed over; 0: nobody to hand it to; -1: *word was not the slot's. */
+static int try_hand_over(struct weir__pool *pool,
+                         struct weir__slot *slot,
+                         uint64_t *word,
+                         const struct weir__caller *self) {
+  struct weir__wakes wakes = {.n_asleep = 0};
+  int result = 0;
+  weir__mutex_lock(&pool->mu);
+  struct weir__waiter *w = pool->strategy->heir(pool, weir__clock_now());
+  if (w != NULL) {
+    result = hand_over_locked(pool, w, slot, word, &wakes) ? 1 : -1;
+  }
+  weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, self);
+  return result;
+}
+
+static bool make_idle(struct weir__pool *pool,
+                      struct weir__slot *slot,
+                      uint64_t *word) {
+  uint64_t idle = weir__slot_word(
+      WEIR_SLOT_IDLE, 0, weir__slot_generation(*word), weir__slot_lease(*word));
+  bool connecting = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
+  if (connecting) {
+    weir__mutex_lock(&pool->mu);
+  }
+  weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
+  bool moved = weir__slot_move(slot, word, idle);
+  if (connecting) {
+    pool->n_connecting -= moved;
+    weir__mutex_unlock(&pool->mu);
+  }
+  return moved;
+}
+
+bool weir__publish(struct weir__pool *pool,
+                   struct weir__slot *slot,
+                   uint64_t *word,
+                   const struct weir__caller *self) {
+  uint32_t index = slot->index;
+  uint32_t generation = weir__slot_generation(*word);
+  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
+    int handed = try_hand_over(pool, slot, word, self);
+    if (handed != 0) {
+      return handed > 0;
+    }
+  }
+  WEIR_POINT("publish.idle", slot);
+  if (!make_idle(pool, slot, word)) {
+    return false;
+  }
+  WEIR_POINT("publish.published", slot);
+  weir__idle_note(pool, index);
+  /* Re-read: a waiter that came before the slot was idle has set WAITERS, one
+   * that came later finds the slot.  A clear that swept before the slot was
+   * idle has moved the generation. */
+  uint64_t q = weir__load_seq_u64(&pool->q);
+  if ((q & WEIR_Q_FLAGS) != 0 || weir__q_generation(q) != generation) {
+    weir__dispatch(pool, self);
+  }
+  return true;
+}
+
+static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
+    WEIR_REQUIRES(pool->mu) {
+  uint64_t now = 0;
+  while (pool->waiting.n + pool->driving.n != 0 && weir__wakes_room(wakes)) {
+    now = now == 0 ? weir__clock_now() : now;
+    struct weir__waiter *w = pool->strategy->heir(pool, now);
+    uint64_t word;
+    struct weir__slot *slot =
+        w == NULL
+            ? NULL
+            : weir__idle_take(pool,
+                              weir__q_generation(weir__load_seq_u64(&pool->q)),
+                              &word);
+    if (slot == NULL) {
+      break;
+    }
+    weir__slot_start_lease(slot);
+    grant(pool, w, slot, word, wakes);
+  }
+}
+
+void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
+  if (!pool->closed) {
+    serve_locked(pool, wakes);
+    weir__growth_locked(pool, wakes);
+  }
+  weir__dispatch_flag_locked(pool);
+}
+
+void weir__dispatch(struct weir__pool *pool, const struct weir__caller *self) {
+  bool more;
+  bool sweep;
+  do {
+    struct weir__wakes wakes = {.n_asleep = 0};
+    weir__mutex_lock(&pool->mu);
+    weir__dispatch_locked(pool, &wakes);
+    more = !weir__wakes_room(&wakes);
+    sweep = pool->closed;
+    weir__mutex_unlock(&pool->mu);
+    weir__wakes_flush(&wakes, self);
+  } while (more);
+  weir__growth_sweep(pool, sweep);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* dispatch.h - from a free connection to the one who waits for it.
+ *
+ * Every way of making a connection free ends in weir__publish(), and every way
+ * of making a place free ends in weir__dispatch() (P3). */
+#ifndef WEIR_DISPATCH_H
+#define WEIR_DISPATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pool.h"
+
+/* The owner of a slot whose session is good lets go of it: to the heir among the
+ * waiters, else to the idle set.  *word is the slot's word, LEASED, CONNECTING
+ * or RESERVED.  False: the word has changed (doomed meanwhile, or the lease was
+ * not the caller's); *word is what it is now and nothing else has happened.
+ * self: the calling thread's record, or NULL.  Locks: takes mu. */
+bool weir__publish(struct weir__pool *pool,
+                   struct weir__slot *slot,
+                   uint64_t *word,
+                   const struct weir__caller *self);
+
+/* Serves waiters from the idle set and starts connects for the rest, and for Min
+ * Pool Size.  mu held. */
+void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes)
+    WEIR_REQUIRES(pool->mu);
+
+/* The same for one who does not hold mu. */
+void weir__dispatch(struct weir__pool *pool, const struct weir__caller *self);
+
+/* Keeps WAITERS in Q as the lists are.  mu held. */
+void weir__dispatch_flag_locked(struct weir__pool *pool)
+    WEIR_REQUIRES(pool->mu);
+
+#endif

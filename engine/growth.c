@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "growth.h"
+
+#include <stddef.h>
+
+#include "close.h"
+#include "dispatch.h"
+#include "engine.h"
+#include "op.h"
+#include "remote.h"
+#include "session.h"
+#include "status.h"
+#include "strategy.h"
+#include "sys/assert.h"
+#include "sys/clock.h"
+#include "sys/mem.h"
+#include "sys/point.h"
+#include "tend.h"
+
+/* A physical connect always has a limit: this where Connect Timeout has none. */
+#define CONNECT_LIMIT_NS (UINT64_C(15) * WEIR_NS_PER_S)
+
+/* Connects for Min Pool Size under way at once: a fleet that starts together
+ * must not be a login storm. */
+#define FILLING_MAX       2u
+#define FILL_PAUSE_MIN_NS WEIR_NS_PER_S
+#define FILL_PAUSE_MAX_NS (UINT64_C(10) * WEIR_NS_PER_S)
+
+uint64_t weir__growth_limit(const struct weir__pool *pool, uint64_t now) {
+  uint64_t span = weir__pool_settings(pool)->connect_timeout_ns;
+  return weir__clock_add(now, span == WEIR_NEVER ? CONNECT_LIMIT_NS : span);
+}
+
+/* Makes eight more places, up to Max Pool Size.  False: all are made, or there
+ * is no memory. */
+static bool make_slots(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  uint32_t n = weir__load_relaxed_u32(&pool->n_slots);
+  uint32_t max = weir__pool_settings(pool)->max_pool_size;
+  if (n >= max) {
+    return false;
+  }
+  struct weir__slot_chunk *chunk = weir__slot_chunk_new(pool, n);
+  if (chunk == NULL) {
+    return false;
+  }
+  pool->chunks[n / WEIR_SLOT_CHUNK] = chunk;
+  uint32_t end = max - n < WEIR_SLOT_CHUNK ? max : n + WEIR_SLOT_CHUNK;
+  for (uint32_t i = n; i < end; i++) {
+    weir__bits_set(&pool->empties, i);
+  }
+  /* Release: whoever counts slots without mu sees the chunk. */
+  weir__store_release_u32(&pool->n_slots, end);
+  return true;
+}
+
+/* An EMPTY place, made CONNECTING and stamped with the generation, or NULL. */
+static struct weir__slot *take_empty(struct weir__pool *pool)
+    WEIR_REQUIRES(pool->mu) {
+  uint32_t i = weir__bits_next(&pool->empties, 0);
+  if (i == WEIR_BITS_NONE && make_slots(pool)) {
+    i = weir__bits_next(&pool->empties, 0);
+  }
+  if (i == WEIR_BITS_NONE) {
+    return NULL;
+  }
+  struct weir__slot *slot = weir__pool_slot(pool, i);
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  uint64_t q = weir__load_seq_u64(&pool->q);
+  WEIR_ASSERT(weir__slot_session(slot) == NULL);
+  bool moved = weir__slot_move(slot, &word,
+                               weir__slot_word(WEIR_SLOT_CONNECTING, 0,
+                                               weir__q_generation(q),
+                                               weir__slot_lease(word)));
+  WEIR_ASSERT(moved);
+  (void)moved;
+  weir__bits_clear(&pool->empties, i);
+  pool->n_open++;
+  pool->n_connecting++;
+  pool->connects_begun++;
+  return slot;
+}
+
+static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
+    WEIR_REQUIRES(pool->mu) {
+  while (pool->waiting.first != NULL && weir__wakes_room(wakes) &&
+         pool->strategy->may_open(pool)) {
+    struct weir__waiter *w = pool->waiting.first;
+    struct weir__slot *slot = take_empty(pool);
+    if (slot == NULL) {
+      return;
+    }
+    weir__waiters_remove(&pool->waiting, w);
+    weir__waiters_push(&pool->driving, w);
+    w->slot = slot;
+    weir__waiter_decide(w, WEIR_WAITER_DRIVING, wakes);
+  }
+}
+
+static bool below_min(const struct weir__pool *pool) {
+  uint32_t min = weir__pool_settings(pool)->min_pool_size;
+  return pool->n_open - pool->n_closing < min;
+}
+
+void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
+  give_to_waiters(pool, wakes);
+  if (pool->waiting.n != 0 && pool->n_closing != 0) {
+    weir__tend(pool); /* places that are closing are wanted now */
+  }
+  if (below_min(pool) && pool->n_filling < FILLING_MAX && !pool->failing) {
+    weir__tend(pool);
+  }
+}
+
+/* Claims one place for Min Pool Size. */
+static struct weir__slot *take_for_min(struct weir__pool *pool) {
+  struct weir__slot *slot = NULL;
+  weir__mutex_lock(&pool->mu);
+  if (!pool->closed && below_min(pool) && pool->n_filling < FILLING_MAX &&
+      pool->waiting.n == 0 && pool->strategy->may_open(pool)) {
+    slot = take_empty(pool);
+    pool->n_filling += slot != NULL;
+  }
+  weir__mutex_unlock(&pool->mu);
+  return slot;
+}
+
+void weir__growth_abandon(struct weir__pool *pool,
+                          struct weir__slot *slot,
+                          const struct weir_error *err) {
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  WEIR_ASSERT(weir__slot_session(slot) == NULL);
+  weir__growth_failed(pool, err);
+  while (!weir__slot_move(slot, &word,
+                          weir__slot_word(WEIR_SLOT_CLOSING, 0,
+                                          weir__slot_generation(word),
+                                          weir__slot_lease(word)))) {
+  }
+  weir__mutex_lock(&pool->mu);
+  pool->n_connecting--;
+  pool->n_closing++;
+  weir__mutex_unlock(&pool->mu);
+  weir__growth_emptied(slot);
+}
+
+static void fill_ended(struct weir_drv_hconn *session) {
+  struct weir__pool *pool = session->pool;
+  uint64_t now = weir__clock_now();
+  weir__mutex_lock(&pool->mu);
+  pool->n_filling--;
+  pool->failing = session->status != WEIR_DRV_DONE;
+  if (pool->failing) {
+    uint64_t pause = pool->fill_pause * 2;
+    pause = pause < FILL_PAUSE_MIN_NS ? FILL_PAUSE_MIN_NS : pause;
+    pool->fill_pause = pause > FILL_PAUSE_MAX_NS ? FILL_PAUSE_MAX_NS : pause;
+    pool->fill_not_before = weir__clock_add(now, pool->fill_pause);
+  } else {
+    pool->fill_pause = 0;
+  }
+  weir__mutex_unlock(&pool->mu);
+  weir__growth_opened(session);
+  weir__tend(pool);
+}
+
+static void begin_fill(struct weir_drv_hconn *session) {
+  weir__remote_go(session, weir__op_connect(session, session->limit),
+                  fill_ended);
+}
+
+void weir__growth_fill(struct weir__pool *pool) {
+  uint64_t now = weir__clock_now();
+  weir__mutex_lock(&pool->mu);
+  bool resting = pool->failing && now < pool->fill_not_before;
+  weir__mutex_unlock(&pool->mu);
+  if (resting) {
+    return;
+  }
+  struct weir__slot *slot;
+  while ((slot = take_for_min(pool)) != NULL) {
+    struct weir_drv_hconn *session =
+        weir__session_new(pool->engine, pool, slot);
+    if (session == NULL) {
+      weir__mutex_lock(&pool->mu);
+      pool->n_filling--;
+      weir__mutex_unlock(&pool->mu);
+      struct weir_error err = {.struct_size = sizeof err};
+      (void)weir__error_set(&err, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
+                            "no memory for a connection");
+      weir__growth_abandon(pool, slot, &err);
+      return;
+    }
+    session->limit = weir__growth_limit(pool, now);
+    weir__remote_post(session, begin_fill);
+  }
+}
+
+void weir__growth_failed(struct weir__pool *pool,
+                         const struct weir_error *err) {
+  weir__mutex_lock(&pool->mu);
+  pool->connects_failed++;
+  pool->last_error = *err;
+  weir__mutex_unlock(&pool->mu);
+}
+
+static void note_failure(struct weir_drv_hconn *session) {
+  struct weir_error err = {.struct_size = sizeof err};
+  weir__error_from_driver(&err, &session->error,
+                          session->expired ? WEIR_E_TIMEOUT : WEIR_E_FAIL,
+                          WEIR_PHASE_CONNECT);
+  weir__growth_failed(session->pool, &err);
+}
+
+void weir__growth_opened(struct weir_drv_hconn *session) {
+  struct weir__pool *pool = session->pool;
+  struct weir__slot *slot = session->slot;
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  weir__remote_release(session);
+  if (session->status == WEIR_DRV_DONE && session->usable) {
+    weir__mutex_lock(&pool->mu);
+    pool->connects_ok++;
+    weir__mutex_unlock(&pool->mu);
+    if ((weir__slot_flags(word) & WEIR_SLOT_DOOMED) == 0 &&
+        weir__publish(pool, slot, &word, NULL)) {
+      return;
+    }
+  } else {
+    note_failure(session);
+  }
+  (void)weir__growth_retire(slot, &word);
+}
+
+bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
+  uint32_t state = weir__slot_state(*word);
+  uint32_t lease = weir__slot_lease(*word);
+  uint32_t incall = weir__slot_flags(*word) & WEIR_SLOT_INCALL;
+  uint64_t closing;
+  do {
+    /* Only DOOMED may have come: anything else is another owner. */
+    if (weir__slot_state(*word) != state || weir__slot_lease(*word) != lease ||
+        (weir__slot_flags(*word) & WEIR_SLOT_INCALL) != incall) {
+      return false;
+    }
+    closing = weir__slot_word(WEIR_SLOT_CLOSING, 0,
+                              weir__slot_generation(*word), lease);
+  } while (!weir__slot_move(slot, word, closing));
+  struct weir__pool *pool =
+      atomic_load_explicit(&slot->pool, memory_order_relaxed);
+  weir__mutex_lock(&pool->mu);
+  pool->n_connecting -= state == WEIR_SLOT_CONNECTING;
+  pool->n_closing++;
+  weir__mutex_unlock(&pool->mu);
+  weir__close_begin(weir__slot_session(slot));
+  return true;
+}
+
+void weir__growth_sweep(struct weir__pool *pool, bool all) {
+  uint32_t n = weir__load_acquire_u32(&pool->n_slots);
+  uint64_t q = weir__load_seq_u64(&pool->q);
+  for (uint32_t i = weir__bits_next(&pool->idle.bits, 0);
+       i != WEIR_BITS_NONE && i < n;
+       i = weir__bits_next(&pool->idle.bits, i + 1)) {
+    struct weir__slot *slot = weir__pool_slot(pool, i);
+    uint64_t word = weir__load_seq_u64(&slot->word);
+    if (weir__slot_state(word) == WEIR_SLOT_IDLE &&
+        (all || weir__slot_generation(word) != weir__q_generation(q))) {
+      (void)weir__growth_retire(slot, &word);
+    }
+  }
+}
+
+void weir__growth_emptied(struct weir__slot *slot) {
+  struct weir__pool *pool =
+      atomic_load_explicit(&slot->pool, memory_order_relaxed);
+  struct weir__wakes wakes = {.n_asleep = 0};
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  weir__slot_set_session(slot, NULL);
+  bool moved = weir__slot_move(
+      slot, &word,
+      weir__slot_word(WEIR_SLOT_EMPTY, 0, 0, weir__slot_lease(word)));
+  WEIR_ASSERT(moved); /* CLOSING is the reactor's alone */
+  (void)moved;
+  weir__mutex_lock(&pool->mu);
+  pool->n_closing--;
+  pool->n_open--;
+  weir__bits_set(&pool->empties, slot->index);
+  weir__dispatch_locked(pool, &wakes);
+  bool last = pool->closed && pool->n_open == 0;
+  weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, NULL);
+  if (last) {
+    weir__tend(pool);
+  }
+}

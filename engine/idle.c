@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "idle.h"
+
+#include <sched.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "pool.h"
+#include "slot.h"
+#include "sys/mem.h"
+
+static uint32_t hints_wanted(void) {
+  long cpus = sysconf(_SC_NPROCESSORS_CONF);
+  uint32_t n = 1;
+  while (n < WEIR_IDLE_HINTS && (long)n < cpus) {
+    n *= 2;
+  }
+  return n;
+}
+
+bool weir__idle_init(struct weir__idle *idle, uint32_t max) {
+  uint32_t n = hints_wanted();
+  idle->hint_mask = n - 1;
+  idle->hints = weir__mem_array(n, sizeof *idle->hints);
+  if (idle->hints == NULL) {
+    return false;
+  }
+  if (!weir__bits_init(&idle->bits, max)) {
+    weir__mem_free(idle->hints);
+    idle->hints = NULL;
+    return false;
+  }
+  return true;
+}
+
+void weir__idle_fini(struct weir__idle *idle) {
+  if (idle->hints != NULL) {
+    weir__bits_fini(&idle->bits);
+    weir__mem_free(idle->hints);
+    idle->hints = NULL;
+  }
+}
+
+/* rseq makes this a read of the thread's own memory with glibc 2.35 and later;
+ * a wrong answer costs a cache line, nothing else. */
+static struct weir__idle_hint *hint_here(struct weir__idle *idle) {
+  return &idle->hints[(uint32_t)sched_getcpu() & idle->hint_mask];
+}
+
+static struct weir__slot *take_hinted(struct weir__pool *pool,
+                                      uint32_t generation,
+                                      uint64_t *out_word) {
+  uint32_t hint = weir__load_acquire_u32(&hint_here(&pool->idle)->index_plus_1);
+  if (hint == 0) {
+    return NULL;
+  }
+  struct weir__slot *slot = weir__pool_slot(pool, hint - 1);
+  uint64_t word = weir__slot_claim(slot, generation);
+  if (word == 0) {
+    return NULL;
+  }
+  *out_word = word;
+  return slot;
+}
+
+/* A set bit over a slot that is not idle is cleared, and the slot looked at
+ * again: it may have become idle, and whoever made it so may have seen the bit
+ * still set. */
+static void tidy(struct weir__pool *pool, struct weir__slot *slot) {
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  if (weir__slot_state(word) == WEIR_SLOT_IDLE) {
+    return; /* of another generation, or doomed: its sweeper comes */
+  }
+  weir__bits_clear(&pool->idle.bits, slot->index);
+  word = weir__load_seq_u64(&slot->word);
+  if (weir__slot_state(word) == WEIR_SLOT_IDLE) {
+    weir__bits_set(&pool->idle.bits, slot->index);
+  }
+}
+
+struct weir__slot *weir__idle_take(struct weir__pool *pool,
+                                   uint32_t generation,
+                                   uint64_t *out_word) {
+  struct weir__slot *slot = take_hinted(pool, generation, out_word);
+  if (slot != NULL) {
+    return slot;
+  }
+  struct weir__bits *bits = &pool->idle.bits;
+  for (uint32_t i = weir__bits_next(bits, 0); i != WEIR_BITS_NONE;
+       i = weir__bits_next(bits, i + 1)) {
+    slot = weir__pool_slot(pool, i);
+    /* Twice: tidy() may have found it idle after all. */
+    for (int attempt = 0; attempt < 2; attempt++) {
+      uint64_t word = weir__slot_claim(slot, generation);
+      if (word != 0) {
+        *out_word = word;
+        return slot;
+      }
+      tidy(pool, slot);
+    }
+  }
+  return NULL;
+}
+
+void weir__idle_note(struct weir__pool *pool, uint32_t index) {
+  struct weir__idle_hint *hint = hint_here(&pool->idle);
+  weir__bits_set(&pool->idle.bits, index);
+  if (weir__load_relaxed_u32(&hint->index_plus_1) != index + 1) {
+    /* Release: whoever follows the hint sees the slot's chunk. */
+    weir__store_release_u32(&hint->index_plus_1, index + 1);
+  }
+}

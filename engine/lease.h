@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* lease.h - the right to use a connection: calls on it and its end. */
+#ifndef WEIR_LEASE_H
+#define WEIR_LEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "caller.h"
+#include "pool.h"
+
+/* A call on a lease that has begun. */
+struct weir__lease {
+  struct weir__slot *slot;
+  struct weir_drv_hconn *session;
+  struct weir__pool *pool;
+  uint64_t word; /* with WEIR_SLOT_INCALL */
+};
+
+/* Begins a call that uses the lease's connection: no other call on it runs, and
+ * it cannot be released, until weir__lease_end().  Returns 0, WEIR_E_HANDLE or
+ * WEIR_E_BUSY. */
+int weir__lease_begin(uint64_t handle,
+                      struct weir__caller *self,
+                      struct weir__lease *out);
+
+/* Ends the call.  If the lease was taken away meanwhile (shutdown), its
+ * connection is closed here. */
+void weir__lease_end(struct weir__lease *lease);
+
+/* weir_release() and weir_discard(). */
+int weir__lease_release(uint64_t handle,
+                        const struct weir__caller *self,
+                        bool discard);
+
+/* weir_cancel(). */
+int weir__lease_cancel(uint64_t handle);
+
+#endif

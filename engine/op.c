@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* op.c - one place that knows how a driver call ends.
+ *
+ * A driver that breaks its contract (an unknown status, rows outside an exec, a
+ * wait for nothing) is treated as a failed connection and named in the error:
+ * otherwise its bug would be a hang of ours. */
+#include "op.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "columns.h"
+#include "engine.h"
+#include "loader.h"
+#include "pool.h"
+#include "request.h"
+#include "rows.h"
+#include "sys/assert.h"
+#include "sys/clock.h"
+#include "sys/mem.h"
+#include "sys/mutex.h"
+#include "sys/point.h"
+
+/* Steps in a row without waiting before others get their turn. */
+#define TURNS_MAX 64u
+
+static const struct weir_driver *table(const struct weir_drv_hconn *s) {
+  return &s->driver->table;
+}
+
+/* The memory a driver call fills. */
+static void prepare(struct weir_drv_hconn *s) {
+  WEIR_ASSERT(weir__mutex_none_held()); /* P6 */
+  memset(&s->wait, 0, sizeof s->wait);
+  s->wait.struct_size = sizeof s->wait;
+  s->wait.timer = WEIR_DRV_NEVER;
+  s->wait.row_count = WEIR_DRV_NO_COUNT;
+  memset(&s->error, 0, sizeof s->error);
+  s->error.struct_size = sizeof s->error;
+  s->error.message = s->text;
+  s->error.message_cap = sizeof s->text - 1;
+}
+
+void weir__op_fail(struct weir_drv_hconn *session,
+                   int32_t kind,
+                   const char *fmt,
+                   ...) {
+  va_list args;
+  va_start(args, fmt);
+  int n = vsnprintf(session->text, sizeof session->text, fmt, args);
+  va_end(args);
+  memset(&session->error, 0, sizeof session->error);
+  session->error.struct_size = sizeof session->error;
+  session->error.scope = WEIR_DRV_SCOPE_CONN;
+  session->error.kind = kind;
+  session->error.retry = WEIR_DRV_RETRY_OTHER;
+  session->error.message = session->text;
+  session->error.message_cap = sizeof session->text - 1;
+  session->error.message_len = n < 0 ? 0 : (uint32_t)n;
+  session->usable = false;
+}
+
+static int32_t breach(struct weir_drv_hconn *s, const char *what) {
+  weir__op_fail(s, WEIR_DRV_K_INTERNAL,
+                "driver %s broke its contract: %s; report it to its author",
+                s->driver->name, what);
+  return WEIR_DRV_FAIL;
+}
+
+static void note_end(struct weir_drv_hconn *s, int32_t status) {
+  /* An operation that ends with a request open leaves a session that nobody may
+   * reuse; closing it takes the request back. */
+  bool broken = (status < 0 && s->error.scope >= WEIR_DRV_SCOPE_CONN) ||
+                s->request != WEIR_DRV_REQ_NONE;
+  s->usable = s->wait.usable != 0 && !broken;
+  s->txn = s->wait.txn;
+  s->dirty = s->wait.dirty;
+  s->auth_expires_unix = s->wait.auth_expires_unix;
+  s->n_wants = 0;
+}
+
+static int32_t take_columns(struct weir_drv_hconn *s) {
+  const struct weir_drv_column *columns = NULL;
+  uint32_t n = 0;
+  uint32_t stride = 0;
+  int32_t rc = table(s)->columns(s->conn, &columns, &n, &stride);
+  if (rc != WEIR_DRV_DONE || n > WEIR_COLUMNS_MAX ||
+      (n != 0 && (columns == NULL || stride < sizeof(uint32_t)))) {
+    return breach(s, "META without columns");
+  }
+  struct weir_column *copy = weir__columns_copy(columns, n, stride);
+  if (copy == NULL) {
+    weir__op_fail(s, WEIR_DRV_K_RESOURCE, "no memory for %u columns", n);
+    return WEIR_DRV_E_NOMEM;
+  }
+  weir__mem_free(s->columns);
+  s->columns = copy;
+  s->n_columns = n;
+  weir__batch_free(s->batch);
+  s->batch = NULL;
+  return WEIR_DRV_META;
+}
+
+static int32_t pause_exec(struct weir_drv_hconn *s, int32_t status) {
+  if (s->phase != WEIR_PHASE_EXEC) {
+    return breach(s, "rows outside of a statement");
+  }
+  s->n_wants = 0;
+  if (status == WEIR_DRV_META) {
+    return take_columns(s);
+  }
+  if (status == WEIR_DRV_ROWS &&
+      (s->batch == NULL || !weir__batch_whole(s->batch))) {
+    return breach(s, "ROWS with half a row");
+  }
+  return status;
+}
+
+static bool waits_for_nothing(const struct weir_drv_hconn *s) {
+  return s->wait.n_want == 0 && s->wait.timer == WEIR_DRV_NEVER &&
+         (s->wait.flags & WEIR_DRV_WAIT_AGAIN) == 0 &&
+         s->request == WEIR_DRV_REQ_NONE;
+}
+
+static int32_t take_wait(struct weir_drv_hconn *s) {
+  if (s->wait.n_want > WEIR_DRV_WANT_MAX) {
+    return breach(s, "more than 8 things to wait for");
+  }
+  if (s->wait.request != WEIR_DRV_REQ_NONE && s->request != WEIR_DRV_REQ_NONE &&
+      s->wait.request != s->request) {
+    return breach(s, "a second request while one is open");
+  }
+  s->n_wants = s->wait.n_want;
+  memcpy(s->wants, s->wait.want, s->n_wants * sizeof s->wants[0]);
+  if (s->wait.request != WEIR_DRV_REQ_NONE && s->request == WEIR_DRV_REQ_NONE) {
+    s->request = s->wait.request;
+    if (!weir__request_begin(s, s->wait.request_arg)) {
+      return breach(s, "an unknown request");
+    }
+  }
+  return waits_for_nothing(s) ? breach(s, "a wait for nothing") : WEIR_DRV_WAIT;
+}
+
+/* What a driver call answered, made ours. */
+static int32_t after(struct weir_drv_hconn *s, int32_t status) {
+  WEIR_ASSERT(weir__mutex_none_held());
+  if (status == WEIR_DRV_WAIT) {
+    status = take_wait(s);
+  } else if (status > WEIR_DRV_WAIT && status <= WEIR_DRV_COUNT) {
+    status = pause_exec(s, status);
+  } else if (status > WEIR_DRV_COUNT) {
+    status = breach(s, "an unknown status");
+  }
+  if (status < 0 && s->error.message_len == 0) {
+    weir__op_fail(s, WEIR_DRV_K_INTERNAL, "driver %s failed without a reason",
+                  s->driver->name);
+  }
+  if (status <= 0) {
+    note_end(s, status);
+  }
+  s->status = status;
+  return status;
+}
+
+static int32_t step_once(struct weir_drv_hconn *s, uint32_t why) {
+  struct weir_drv_want wants[WEIR_DRV_WANT_MAX];
+  struct weir_drv_wake wake = {.struct_size = sizeof wake,
+                               .why = why,
+                               .now = weir__clock_now(),
+                               .n_want = s->n_wants,
+                               .want = wants};
+  memcpy(wants, s->wants, s->n_wants * sizeof wants[0]);
+  if (s->request != WEIR_DRV_REQ_NONE && weir__load_seq_u32(&s->replied) != 0) {
+    wake.why |= WEIR_DRV_WHY_REPLY;
+    weir__request_reply(s, &wake);
+  }
+  prepare(s);
+  int32_t status = table(s)->step(s->conn, &wake, &s->wait, &s->error);
+  if ((wake.why & WEIR_DRV_WHY_REPLY) != 0) {
+    weir__request_end(s);
+  }
+  return after(s, status);
+}
+
+static bool may_go_on(struct weir_drv_hconn *s) {
+  return (s->wait.flags & WEIR_DRV_WAIT_AGAIN) != 0 ||
+         weir__request_answered(s);
+}
+
+/* Steps while the driver could go on at once. */
+static int32_t go_on(struct weir_drv_hconn *s, int32_t status) {
+  for (uint32_t i = 0; i < TURNS_MAX; i++) {
+    if (status != WEIR_DRV_WAIT || !may_go_on(s)) {
+      break;
+    }
+    status = step_once(s, (s->wait.flags & WEIR_DRV_WAIT_AGAIN) != 0
+                              ? WEIR_DRV_WHY_RESUME
+                              : 0);
+  }
+  return status;
+}
+
+int32_t weir__op_turn(struct weir_drv_hconn *session, uint32_t why) {
+  return go_on(session, step_once(session, why));
+}
+
+uint64_t weir__op_wake_at(struct weir_drv_hconn *session) {
+  return may_go_on(session) ? 0 : session->wait.timer;
+}
+
+static void begin(struct weir_drv_hconn *s, int32_t phase) {
+  s->phase = phase;
+  s->cancelling = false;
+  s->expired = false;
+  s->n_wants = 0;
+  s->request = WEIR_DRV_REQ_NONE;
+  prepare(s);
+}
+
+int32_t weir__op_connect(struct weir_drv_hconn *session, uint64_t deadline) {
+  struct weir_drv_connect_args args = {.struct_size = sizeof args,
+                                       .deadline = deadline};
+  begin(session, WEIR_PHASE_CONNECT);
+  int32_t status = table(session)->conn_create(
+      session->driver->instance, weir__pool_config(session->pool), session,
+      &session->conn, &session->error);
+  if (status != WEIR_DRV_DONE) {
+    session->conn = NULL;
+    return after(session, status < 0 ? status : WEIR_DRV_FAIL);
+  }
+  prepare(session);
+  status = table(session)->connect(session->conn, &args, &session->wait,
+                                   &session->error);
+  return go_on(session, after(session, status));
+}
+
+int32_t weir__op_exec(struct weir_drv_hconn *session,
+                      const struct weir__exec_args *args) {
+  struct weir_drv_exec_args drv = {.struct_size = sizeof drv,
+                                   .deadline = args->deadline,
+                                   .sql = {args->sql, args->sql_len},
+                                   .batch_rows = args->batch_rows,
+                                   .batch_bytes = args->batch_bytes};
+  begin(session, WEIR_PHASE_EXEC);
+  int32_t status = table(session)->exec(session->conn, &drv, &session->wait,
+                                        &session->error);
+  return go_on(session, after(session, status));
+}
+
+int32_t weir__op_reset(struct weir_drv_hconn *session,
+                       int32_t mode,
+                       uint64_t deadline) {
+  struct weir_drv_reset_args args = {
+      .struct_size = sizeof args,
+      .mode = mode,
+      .deadline = deadline,
+      .cfg = weir__pool_config(session->pool),
+  };
+  begin(session, WEIR_PHASE_RESET);
+  int32_t status = table(session)->reset(session->conn, &args, &session->wait,
+                                         &session->error);
+  return go_on(session, after(session, status));
+}
+
+int32_t weir__op_logout(struct weir_drv_hconn *session) {
+  begin(session, WEIR_PHASE_CLOSE);
+  int32_t status =
+      table(session)->logout(session->conn, &session->wait, &session->error);
+  return go_on(session, after(session, status));
+}
+
+int32_t weir__op_cancel(struct weir_drv_hconn *session) {
+  session->cancelling = true;
+  prepare(session);
+  int32_t status =
+      table(session)->cancel(session->conn, &session->wait, &session->error);
+  if (status == WEIR_DRV_E_UNSUPPORTED) {
+    return status;
+  }
+  /* DONE from cancel() only says that the attention is on its way. */
+  if (status == WEIR_DRV_DONE) {
+    return weir__op_turn(session, WEIR_DRV_WHY_CANCEL);
+  }
+  return go_on(session, after(session, status));
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* op.h - running a driver operation: the part that is the same whoever waits.
+ *
+ * An operation begins with one of the weir__op_ functions, which return a driver
+ * status.  WEIR_DRV_WAIT: the session's wants and weir__op_wake_at() say what
+ * to wait for; then weir__op_turn().  Any other status: it has ended, or, for an
+ * exec, paused at META, ROWS or COUNT.  After WEIR_DRV_DONE and failures the
+ * session's usable, txn and dirty are set, and its error after a failure.
+ *
+ * Drivers are called here and nowhere else (but get, health and the end of a
+ * session).  No lock of the engine may be held. */
+#ifndef WEIR_OP_H
+#define WEIR_OP_H
+
+#include <stdint.h>
+
+#include "session.h"
+
+/* Creates the driver connection and starts to connect. */
+int32_t weir__op_connect(struct weir_drv_hconn *session, uint64_t deadline);
+
+struct weir__exec_args {
+  const char *sql;
+  uint64_t sql_len;
+  uint64_t deadline;
+  uint32_t batch_rows;
+  uint32_t batch_bytes;
+};
+
+/* sql must stay until the operation ends. */
+int32_t weir__op_exec(struct weir_drv_hconn *session,
+                      const struct weir__exec_args *args);
+
+/* mode: WEIR_DRV_RESET_*. */
+int32_t weir__op_reset(struct weir_drv_hconn *session,
+                       int32_t mode,
+                       uint64_t deadline);
+
+int32_t weir__op_logout(struct weir_drv_hconn *session);
+
+/* Turns the running operation into its cancellation. */
+int32_t weir__op_cancel(struct weir_drv_hconn *session);
+
+/* Goes on: why is WEIR_DRV_WHY_*.  Adds WEIR_DRV_WHY_REPLY by itself when an
+ * answer has come. */
+int32_t weir__op_turn(struct weir_drv_hconn *session, uint32_t why);
+
+/* When to go on at the latest: the driver's timer, or 0 to go on at once. */
+uint64_t weir__op_wake_at(struct weir_drv_hconn *session);
+
+/* Fills the session's error as a failure of the engine's own, scope CONN. */
+void weir__op_fail(struct weir_drv_hconn *session,
+                   int32_t kind,
+                   const char *fmt,
+                   ...) __attribute__((format(printf, 3, 4)));
+
+#endif

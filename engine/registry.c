@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "acquire.h"
+#include "conninfo.h"
+#include "handle.h"
+#include "key.h"
+#include "lease.h"
+#include "options.h"
+#include "pool.h"
+#include "settings.h"
+#include "status.h"
+#include "sys/assert.h"
+#include "tend.h"
+
+/* A connection string understood: what a pool is made of. */
+struct parts {
+  const struct weir__driver *driver;
+  struct weir__options options;
+  weir_drv_cfg *config;
+  struct weir__key *key;
+};
+
+void weir__registry_init(struct weir__registry *registry) {
+  weir__mutex_init(&registry->mu, WEIR_RANK_REGISTRY);
+}
+
+void weir__registry_fini(struct weir__registry *registry) {
+  weir__mutex_fini(&registry->mu);
+}
+
+static void drop_parts(struct parts *parts) {
+  if (parts->config != NULL) {
+    parts->driver->table.config_destroy(parts->driver->instance, parts->config);
+  }
+  weir__key_free(parts->key);
+  weir__options_fini(&parts->options);
+}
+
+static int find_driver(struct weir__engine *engine,
+                       const struct weir__conninfo *ci,
+                       struct parts *parts,
+                       struct weir_error *err) {
+  const struct weir__conninfo_pair *pair = weir__conninfo_find(ci, "Driver");
+  if (pair == NULL || pair->value_len == 0) {
+    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+                           "the connection string does not say which driver "
+                           "to use; add Driver=tds, say");
+  }
+  return weir__loader_load(engine->loader, pair->value, pair->value_len,
+                           &parts->driver, err);
+}
+
+static int make_config(struct parts *parts, struct weir_error *err) {
+  char text[512];
+  struct weir_drv_error drv = {.struct_size = sizeof drv,
+                               .message = text,
+                               .message_cap = sizeof text - 1};
+  const struct weir_driver *table = &parts->driver->table;
+  weir_drv_status rc =
+      table->config_create(parts->driver->instance, parts->options.drv,
+                           parts->options.n_drv, &parts->config, &drv);
+  if (rc == WEIR_DRV_DONE) {
+    return WEIR_OK;
+  }
+  parts->config = NULL;
+  if (rc == WEIR_DRV_E_NOMEM) {
+    return weir__error_set(err, WEIR_E_NOMEM, WEIR_PHASE_PARSE,
+                           "no memory for the driver's configuration");
+  }
+  if (drv.message_len == 0) {
+    int n = snprintf(text, sizeof text,
+                     "driver %s refused its options without a reason",
+                     parts->driver->name);
+    drv.message_len = n < 0 ? 0 : (uint32_t)n;
+  }
+  weir__error_from_driver(err, &drv, WEIR_E_FAIL, WEIR_PHASE_PARSE);
+  return WEIR_E_FAIL;
+}
+
+static int split(struct parts *parts,
+                 const struct weir__conninfo *ci,
+                 struct weir_error *err) {
+  const struct weir_drv_option_info *info = NULL;
+  uint32_t n = 0;
+  uint32_t stride = 0;
+  const struct weir_driver *table = &parts->driver->table;
+  if (table->options(parts->driver->instance, &info, &n, &stride) !=
+      WEIR_DRV_DONE) {
+    return weir__error_set(err, WEIR_E_FAIL, WEIR_PHASE_PARSE,
+                           "driver %s does not tell its options",
+                           parts->driver->name);
+  }
+  return weir__options_split(ci, info, n, stride, &parts->options, err);
+}
+
+static int make_key(struct parts *parts,
+                    const struct weir__conninfo *ci,
+                    struct weir_error *err) {
+  struct weir__key_source source = {
+      .table = &parts->driver->table,
+      .driver = parts->driver->instance,
+      .cfg = parts->config,
+      .options = &parts->options,
+      .conninfo = ci,
+  };
+  return weir__key_new(&source, &parts->key, err);
+}
+
+static int understand(struct weir__engine *engine,
+                      const char *text,
+                      uint64_t len,
+                      struct parts *parts,
+                      struct weir_error *err) {
+  struct weir__conninfo ci;
+  memset(parts, 0, sizeof *parts);
+  int rc = weir__conninfo_parse(text, len, &ci, err);
+  if (rc != WEIR_OK) {
+    return rc;
+  }
+  rc = find_driver(engine, &ci, parts, err);
+  if (rc == WEIR_OK) {
+    rc = split(parts, &ci, err);
+  }
+  if (rc == WEIR_OK) {
+    rc = make_config(parts, err);
+  }
+  if (rc == WEIR_OK) {
+    rc = make_key(parts, &ci, err);
+  }
+  weir__conninfo_fini(&ci);
+  if (rc != WEIR_OK) {
+    drop_parts(parts);
+  }
+  return rc;
+}
+
+static struct weir__pool **bucket_of(struct weir__registry *registry,
+                                     const struct weir__key *key) {
+  return &registry->buckets[weir__key_hash(key) % WEIR_REGISTRY_BUCKETS];
+}
+
+static struct weir__pool *find_locked(struct weir__registry *registry,
+                                      const struct weir__key *key) {
+  struct weir__pool *pool = *bucket_of(registry, key);
+  while (pool != NULL && !weir__key_equal(pool->key, key)) {
+    pool = pool->next_in_bucket;
+  }
+  return pool;
+}
+
+static int insert_locked(struct weir__engine *engine,
+                         struct weir__pool *pool,
+                         struct weir_error *err) {
+  struct weir__pool **bucket = bucket_of(engine->registry, pool->key);
+  if (!weir__engine_adopt(engine, pool)) {
+    return weir__error_set(err, WEIR_E_CLOSED, WEIR_PHASE_NONE,
+                           "the engine is shutting down");
+  }
+  pool->next_in_bucket = *bucket;
+  *bucket = pool;
+  return WEIR_OK;
+}
+
+/* The pool of the parts' key: the one there is, or a new one. */
+static int find_or_make(struct weir__engine *engine,
+                        struct parts *parts,
+                        struct weir__pool **out_pool,
+                        bool *out_new,
+                        struct weir_error *err) {
+  struct weir__pool_parts from = {engine, parts->driver, parts->config,
+                                  &parts->options, parts->key};
+  struct weir__pool *fresh = weir__pool_new(&from);
+  if (fresh == NULL) {
+    drop_parts(parts);
+    return weir__error_set(err, WEIR_E_NOMEM, WEIR_PHASE_NONE,
+                           "no memory for a pool");
+  }
+  int rc = weir__handle_new(WEIR_TYPE_POOL, fresh, &fresh->handle);
+  if (rc != 0) {
+    weir__pool_free(fresh);
+    return weir__error_set(err, rc, WEIR_PHASE_NONE,
+                           "no handle left for a pool");
+  }
+  weir__mutex_lock(&engine->registry->mu);
+  struct weir__pool *pool = find_locked(engine->registry, fresh->key);
+  *out_new = pool == NULL;
+  if (pool == NULL) {
+    pool = fresh;
+    rc = insert_locked(engine, pool, err);
+  }
+  pool->references += rc == WEIR_OK;
+  *out_pool = pool;
+  weir__mutex_unlock(&engine->registry->mu);
+  if (!*out_new || rc != WEIR_OK) {
+    (void)weir__handle_take(fresh->handle, WEIR_TYPE_POOL);
+    weir__pool_free(fresh);
+  }
+  return rc;
+}
+
+/* Startup=require: one connection must come up before the pool is open. */
+static int prove(struct weir__pool *pool,
+                 struct weir__caller *self,
+                 struct weir_error *err) {
+  uint64_t lease;
+  int rc = weir__acquire(pool, self, WEIR_TIMEOUT_POOL, &lease, err);
+  return rc == WEIR_OK ? weir__lease_release(lease, self, false) : rc;
+}
+
+int weir__registry_open(struct weir__engine *engine,
+                        struct weir__caller *self,
+                        const char *conninfo,
+                        uint64_t len,
+                        uint64_t *out_pool,
+                        struct weir_error *err) {
+  struct parts parts;
+  struct weir__pool *pool = NULL;
+  bool fresh = false;
+  int rc = understand(engine, conninfo, len, &parts, err);
+  if (rc == WEIR_OK) {
+    rc = find_or_make(engine, &parts, &pool, &fresh, err);
+  }
+  if (rc != WEIR_OK) {
+    return rc;
+  }
+  uint64_t handle = pool->handle;
+  uint32_t startup = weir__pool_settings(pool)->startup;
+  if (startup == WEIR_STARTUP_REQUIRE) {
+    rc = prove(pool, self, err);
+    if (rc != WEIR_OK) {
+      (void)weir__registry_close(handle);
+      return rc;
+    }
+  }
+  if (fresh && startup != WEIR_STARTUP_LAZY &&
+      weir__pool_settings(pool)->min_pool_size != 0) {
+    weir__tend(pool);
+  }
+  *out_pool = handle;
+  return WEIR_OK;
+}
+
+static void unlink_locked(struct weir__registry *registry,
+                          struct weir__pool *pool) {
+  struct weir__pool **at = bucket_of(registry, pool->key);
+  while (*at != pool) {
+    WEIR_ASSERT(*at != NULL);
+    at = &(*at)->next_in_bucket;
+  }
+  *at = pool->next_in_bucket;
+}
+
+int weir__registry_close(uint64_t handle) {
+  struct weir__pool *pool = weir__handle_find(handle, WEIR_TYPE_POOL);
+  if (pool == NULL) {
+    return WEIR_E_HANDLE;
+  }
+  struct weir__registry *registry = pool->engine->registry;
+  bool last = false;
+  bool good;
+  weir__mutex_lock(&registry->mu);
+  /* Again: another thread may have given the last one back meanwhile. */
+  good = weir__handle_find(handle, WEIR_TYPE_POOL) == pool;
+  if (good) {
+    last = --pool->references == 0;
+  }
+  if (last) {
+    (void)weir__handle_take(handle, WEIR_TYPE_POOL);
+    unlink_locked(registry, pool);
+  }
+  weir__mutex_unlock(&registry->mu);
+  if (last) {
+    weir__pool_shut(pool);
+  }
+  return good ? WEIR_OK : WEIR_E_HANDLE;
+}
+
+int weir__copy_out(const char *text,
+                   uint64_t len,
+                   char *buf,
+                   uint64_t cap,
+                   uint64_t *out_need) {
+  if (out_need != NULL) {
+    *out_need = len + 1;
+  }
+  if (cap < len + 1) {
+    return WEIR_E_SPACE;
+  }
+  memcpy(buf, text, len);
+  buf[len] = '\0';
+  return WEIR_OK;
+}
+
+int weir__registry_key(struct weir__engine *engine,
+                       const char *conninfo,
+                       uint64_t len,
+                       char *buf,
+                       uint64_t cap,
+                       uint64_t *out_need,
+                       struct weir_error *err) {
+  struct parts parts;
+  int rc = understand(engine, conninfo, len, &parts, err);
+  if (rc != WEIR_OK) {
+    return rc;
+  }
+  size_t n = 0;
+  const char *text = weir__key_text(parts.key, &n);
+  rc = weir__copy_out(text, n, buf, cap, out_need);
+  if (rc != WEIR_OK) {
+    rc = weir__error_set(err, rc, WEIR_PHASE_NONE,
+                         "the key needs %zu bytes with its NUL", n + 1);
+  }
+  drop_parts(&parts);
+  return rc;
+}

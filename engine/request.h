@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* request.h - what a driver asks of the engine while it waits: names,
+ * credentials, calls that block. */
+#ifndef WEIR_REQUEST_H
+#define WEIR_REQUEST_H
+
+#include <stdbool.h>
+
+#include "session.h"
+
+/* Starts session->request with the driver's arguments; the answer may come
+ * before this returns.  False: there is no such request. */
+bool weir__request_begin(struct weir_drv_hconn *session, const void *arg);
+
+/* True if the open request has been answered and the owner may use it now. */
+bool weir__request_answered(struct weir_drv_hconn *session);
+
+/* Puts the answer into *wake, for one step. */
+void weir__request_reply(struct weir_drv_hconn *session,
+                         struct weir_drv_wake *wake);
+
+/* After that step: the request is over. */
+void weir__request_end(struct weir_drv_hconn *session);
+
+/* Gives up on the open request, if any.  Reactor thread.  False: its call is
+ * inside foreign code, or its answer is on the way; session->reply_pending is
+ * set until reply_task has run, and the session must stay until then. */
+bool weir__request_abandon(struct weir_drv_hconn *session);
+
+#endif

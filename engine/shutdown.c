@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* shutdown.c - the end of an engine, by its deadline (P10).
+ *
+ * First everything that waits or idles ends; leases may come back until the
+ * grace has passed; then they are taken away: the handle becomes stale by moving
+ * the lease on, and a connection in the middle of a call is interrupted and left
+ * to that call, which finds its lease gone and closes it.  A call that does not
+ * come back from foreign code keeps what it holds; a thread waits for it and
+ * frees the rest when it does. */
+#include "shutdown.h"
+
+#include <stddef.h>
+
+#include "engine.h"
+#include "growth.h"
+#include "handle.h"
+#include "pool.h"
+#include "session.h"
+#include "status.h"
+#include "sys/clock.h"
+#include "sys/park.h"
+#include "sys/thread.h"
+#include "tend.h"
+
+/* After the grace: time for interrupted calls to come back. */
+#define LAST_CALL_NS (UINT64_C(1) * WEIR_NS_PER_S)
+
+static void shut_pools(struct weir__engine *engine) {
+  weir__mutex_lock(&engine->mu);
+  engine->closing = true;
+  for (struct weir__pool *p = engine->pools; p != NULL; p = p->next) {
+    (void)weir__handle_take(p->handle, WEIR_TYPE_POOL);
+    weir__pool_shut(p);
+  }
+  weir__mutex_unlock(&engine->mu);
+}
+
+static bool all_gone(struct weir__engine *engine) {
+  weir__mutex_lock(&engine->mu);
+  bool none = engine->pools == NULL;
+  weir__mutex_unlock(&engine->mu);
+  return none && weir__load_seq_u32(&engine->sessions) == 0;
+}
+
+static bool await_gone(struct weir__engine *engine, uint64_t deadline) {
+  for (;;) {
+    uint32_t seen = weir__load_acquire_u32(&engine->quiet);
+    if (all_gone(engine)) {
+      return true;
+    }
+    if (weir__clock_now() >= deadline) {
+      return false;
+    }
+    (void)weir__park(&engine->quiet, seen, deadline);
+  }
+}
+
+/* Takes a lease away.  One that no call uses is closed at once. */
+static void revoke(struct weir__slot *slot) {
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  while (weir__slot_state(word) == WEIR_SLOT_LEASED) {
+    uint32_t flags = weir__slot_flags(word);
+    if ((flags & WEIR_SLOT_INCALL) == 0) {
+      if (weir__growth_retire(slot, &word)) {
+        return;
+      }
+      continue;
+    }
+    if ((flags & WEIR_SLOT_DOOMED) != 0 &&
+        weir__load_relaxed_u32(&slot->revoked) == weir__slot_lease(word)) {
+      return; /* taken before */
+    }
+    uint64_t to = weir__slot_word(
+        WEIR_SLOT_LEASED, WEIR_SLOT_INCALL | WEIR_SLOT_DOOMED,
+        weir__slot_generation(word), weir__slot_lease(word) + 1);
+    if (weir__slot_move(slot, &word, to)) {
+      weir__store_relaxed_u32(&slot->revoked, weir__slot_lease(to));
+      return;
+    }
+  }
+}
+
+/* Wakes whoever is inside a call on the slot.  The reactor thread frees sessions
+ * and waits for us here through the pool's mutex, so the session stays. */
+static void interrupt(struct weir__slot *slot) {
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  struct weir_drv_hconn *session = weir__slot_session(slot);
+  uint32_t state = weir__slot_state(word);
+  if (session != NULL &&
+      (state == WEIR_SLOT_LEASED || state == WEIR_SLOT_CONNECTING)) {
+    weir__streams_interrupt(&session->streams);
+  }
+  struct weir__caller *driver =
+      atomic_load_explicit(&slot->driver, memory_order_seq_cst);
+  if (driver != NULL) {
+    weir__caller_kick(driver);
+  }
+}
+
+static void revoke_pool(struct weir__pool *pool) {
+  uint32_t n = weir__load_acquire_u32(&pool->n_slots);
+  weir__mutex_lock(&pool->mu);
+  pool->hurried = true;
+  weir__mutex_unlock(&pool->mu);
+  for (uint32_t i = 0; i < n; i++) {
+    revoke(weir__pool_slot(pool, i));
+  }
+  weir__mutex_lock(&pool->free_mu);
+  for (uint32_t i = 0; i < n; i++) {
+    interrupt(weir__pool_slot(pool, i));
+  }
+  weir__mutex_unlock(&pool->free_mu);
+  weir__tend(pool);
+}
+
+static void revoke_all(struct weir__engine *engine) {
+  weir__mutex_lock(&engine->mu);
+  for (struct weir__pool *p = engine->pools; p != NULL; p = p->next) {
+    revoke_pool(p);
+  }
+  weir__mutex_unlock(&engine->mu);
+}
+
+/* Waits for the calls that did not come back in time, however long. */
+static void *bury_late(void *arg) {
+  struct weir__engine *engine = arg;
+  (void)await_gone(engine, WEIR_NEVER);
+  (void)weir__caller_await(weir__caller_retire(), engine, NULL, WEIR_NEVER);
+  weir__engine_dismantle(engine);
+  return NULL;
+}
+
+static int leave_behind(struct weir__engine *engine,
+                        uint32_t inside,
+                        struct weir_error *err) {
+  uint32_t sessions = weir__load_seq_u32(&engine->sessions);
+  uint64_t thread;
+  if (weir__thread_start("weir-late", bury_late, engine, &thread) == 0) {
+    weir__thread_detach(thread);
+  }
+  return weir__error_set(
+      err, WEIR_E_TIMEOUT, WEIR_PHASE_CLOSE,
+      "the engine is shut down, but %u calls are still inside a driver or "
+      "other foreign code and hold %u connections; what they hold is freed "
+      "when they return",
+      inside, sessions);
+}
+
+int weir__engine_shutdown(struct weir__engine *engine,
+                          struct weir__caller *self,
+                          uint64_t deadline,
+                          struct weir_error *err) {
+  uint64_t epoch = weir__caller_retire();
+  shut_pools(engine);
+  if (!await_gone(engine, deadline)) {
+    revoke_all(engine);
+  }
+  uint64_t last = weir__clock_add(
+      deadline == WEIR_NEVER ? weir__clock_now() : deadline, LAST_CALL_NS);
+  uint64_t soon = weir__clock_add(weir__clock_now(), LAST_CALL_NS);
+  last = last > soon ? last : soon;
+  bool gone = await_gone(engine, last);
+  uint32_t inside = weir__caller_await(epoch, engine, self, last);
+  if (!gone || inside != 0) {
+    return leave_behind(engine, inside, err);
+  }
+  weir__engine_dismantle(engine);
+  return WEIR_OK;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* slot.h - one of a pool's Max Pool Size places for a connection.
+ *
+ * The slot's word is the truth about it: who owns the slot follows from its
+ * state, and each change of owner is one compare-and-swap of the word.
+ *
+ *   bits 0-3   state
+ *   bits 4-7   flags
+ *   bits 16-31 generation of the pool when the connection was begun
+ *   bits 32-63 lease: grows by one each time the slot is leased
+ *
+ *   EMPTY -> CONNECTING -> LEASED | IDLE | CLOSING
+ *   IDLE -> LEASED | RESERVED | CLOSING
+ *   LEASED -> LEASED (handed over) | IDLE | RESERVED | CLOSING
+ *   RESERVED -> IDLE | LEASED | CLOSING
+ *   PARKED, STASIS: see the design of transactions; not entered yet
+ *   CLOSING -> EMPTY
+ */
+#ifndef WEIR_SLOT_H
+#define WEIR_SLOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sys/atomic.h"
+
+enum weir__slot_state {
+  WEIR_SLOT_EMPTY = 0,  /* no session; not counted against Max Pool Size */
+  WEIR_SLOT_CONNECTING, /* a session is being opened by op's owner (op.h) */
+  WEIR_SLOT_IDLE,       /* nobody's: claimed by compare-and-swap */
+  WEIR_SLOT_LEASED,     /* the holder of the lease's */
+  WEIR_SLOT_RESERVED,   /* the engine's: probe, reset, roll-back */
+  WEIR_SLOT_PARKED,     /* kept for its transaction */
+  WEIR_SLOT_STASIS,  /* closed by its user, held until its transaction ends */
+  WEIR_SLOT_CLOSING, /* the reactor's, until the peer has closed */
+  WEIR_SLOT_STATES
+};
+
+#define WEIR_SLOT_DOOMED 1u /* cleared or broken: never becomes idle again */
+#define WEIR_SLOT_INCALL 2u /* a call on the lease is running */
+
+struct weir__pool;
+struct weir_drv_hconn;
+struct weir__caller;
+
+struct weir__slot {
+  _Atomic uint64_t word;
+  /* Coarse time of the last release; written by the owner before the slot
+   * becomes idle. */
+  _Atomic uint64_t idle_since;
+  _Atomic uint32_t served; /* leases given to the present session; owner's */
+  _Atomic uint32_t ran;    /* 1: the present lease used the driver; owner's */
+  _Atomic uint64_t uses;   /* leases given; written by the owner */
+  struct weir__pool *_Atomic pool; /* relaxed; changes while EMPTY only */
+  struct weir_drv_hconn *_Atomic session; /* the owner's; NULL while EMPTY */
+  /* Cancel: the lease whose request is to stop, and who to wake for it. */
+  _Atomic uint32_t revoked; /* the lease number that shutdown moved it to */
+  _Atomic uint32_t cancel_lease;
+  struct weir__caller *_Atomic driver;
+  uint32_t index;  /* in the pool */
+  uint32_t number; /* in the process: the index of lease handles */
+  char pad[32];    /* two lines: neighbours are prefetched in pairs */
+};
+
+#define WEIR_SLOT_CHUNK 8u
+
+struct weir__slot_chunk {
+  struct weir__slot slots[WEIR_SLOT_CHUNK];
+  struct weir__slot_chunk *next_free;
+};
+
+static inline uint64_t weir__slot_word(uint32_t state,
+                                       uint32_t flags,
+                                       uint32_t generation,
+                                       uint32_t lease) {
+  return (uint64_t)state | (uint64_t)flags << 4 |
+         (uint64_t)(generation & 0xFFFFu) << 16 | (uint64_t)lease << 32;
+}
+
+static inline uint32_t weir__slot_state(uint64_t word) {
+  return (uint32_t)word & 0xFu;
+}
+
+static inline uint32_t weir__slot_flags(uint64_t word) {
+  return (uint32_t)(word >> 4) & 0xFu;
+}
+
+static inline uint32_t weir__slot_generation(uint64_t word) {
+  return (uint32_t)(word >> 16) & 0xFFFFu;
+}
+
+static inline uint32_t weir__slot_lease(uint64_t word) {
+  return (uint32_t)(word >> 32);
+}
+
+/* The owner's session.  It is freed on the reactor thread only, so that thread
+ * may look at sessions of slots it does not own. */
+static inline struct weir_drv_hconn *weir__slot_session(
+    const struct weir__slot *slot) {
+  return atomic_load_explicit(&slot->session, memory_order_acquire);
+}
+
+static inline void weir__slot_set_session(struct weir__slot *slot,
+                                          struct weir_drv_hconn *session) {
+  atomic_store_explicit(&slot->session, session, memory_order_release);
+}
+
+/* The only writer of the word: moves it from *expected to `to`.  False when it
+ * was not *expected, which then holds what it is.  Aborts debug builds on a move
+ * that the table above does not allow (P2).  Sequentially consistent: each move
+ * is one half of a Dekker pair with the pool's word (pool.c). */
+bool weir__slot_move(struct weir__slot *slot, uint64_t *expected, uint64_t to);
+
+/* IDLE -> LEASED with the next lease, if the slot is idle, of that generation
+ * and not doomed.  Returns the new word or 0. */
+uint64_t weir__slot_claim(struct weir__slot *slot, uint32_t generation);
+
+/* The owner's note that a lease begins: nothing has run, one use more. */
+void weir__slot_start_lease(struct weir__slot *slot);
+
+/* Name of a state, for messages. */
+const char *weir__slot_state_name(uint32_t state);
+
+/* True if a slot may go from one state to the other. */
+bool weir__slot_may_move(uint32_t from, uint32_t to);
+
+/* A chunk of EMPTY slots for a pool whose next slot has number first_index, from
+ * those given back or new.  NULL: no memory, or 131,072 slots exist. */
+struct weir__slot_chunk *weir__slot_chunk_new(struct weir__pool *pool,
+                                              uint32_t first_index);
+/* Gives it back; all its slots are EMPTY.  Its memory stays. */
+void weir__slot_chunk_free(struct weir__slot_chunk *chunk);
+
+/* The slot with that process-wide number, or NULL if none ever had it. */
+struct weir__slot *weir__slot_find(uint32_t number);
+
+/* In a forked child: makes every lease stale. */
+void weir__slot_forget_all(void);
+
+#endif

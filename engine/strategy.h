@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* strategy.h - how a pool behaves, as one table of small policies.
+ *
+ * A strategy decides; it owns nothing and blocks nowhere.  Every function is
+ * called with the pool's mutex held and none may be NULL. */
+#ifndef WEIR_STRATEGY_H
+#define WEIR_STRATEGY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct weir__pool;
+struct weir__waiter;
+
+struct weir__strategy {
+  const char *name; /* the value of Pool Strategy */
+  /* Who gets a connection that has come free at `now`: a waiter still in its
+   * list, or NULL. */
+  struct weir__waiter *(*heir)(struct weir__pool *pool, uint64_t now);
+  /* Whether one more connect may begin for the waiters there are. */
+  bool (*may_open)(const struct weir__pool *pool);
+};
+
+/* The strategy of that index in the setting's choices, or NULL: not built. */
+const struct weir__strategy *weir__strategy_find(uint32_t kind);
+
+extern const struct weir__strategy weir__strategy_direct;
+
+#endif

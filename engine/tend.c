@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "tend.h"
+
+#include <stddef.h>
+
+#include "close.h"
+#include "engine.h"
+#include "growth.h"
+#include "session.h"
+#include "sys/clock.h"
+
+static struct weir__pool *of_task(struct weir__task *task) {
+  return (struct weir__pool *)((char *)task -
+                               offsetof(struct weir__pool, tend_task));
+}
+
+static struct weir__pool *of_timer(struct weir__timer *timer) {
+  return (struct weir__pool *)((char *)timer -
+                               offsetof(struct weir__pool, tend_timer));
+}
+
+static bool above_min(struct weir__pool *pool) {
+  weir__mutex_lock(&pool->mu);
+  bool above =
+      pool->n_open - pool->n_closing > weir__pool_settings(pool)->min_pool_size;
+  weir__mutex_unlock(&pool->mu);
+  return above;
+}
+
+/* Looks at one slot and retires it if it has been idle too long or its session
+ * has lived its time; returns when it wants to be looked at again.  The slot is
+ * not reserved for the look: a lease in between changes the word, and the
+ * retirement, one compare-and-swap from the word read first, then fails. */
+static uint64_t review(struct weir__pool *pool,
+                       struct weir__slot *slot,
+                       uint64_t now) {
+  uint64_t word = weir__load_seq_u64(&slot->word);
+  if (weir__slot_state(word) != WEIR_SLOT_IDLE) {
+    return WEIR_NEVER;
+  }
+  uint64_t expires = weir__load_relaxed_u64(&slot->expires);
+  uint64_t idle_end =
+      weir__clock_add(weir__load_relaxed_u64(&slot->idle_since),
+                      weir__pool_settings(pool)->idle_timeout_ns);
+  if (now >= expires || (now >= idle_end && above_min(pool))) {
+    (void)weir__growth_retire(slot, &word);
+    return WEIR_NEVER;
+  }
+  /* Idle too long but needed for Min Pool Size: only age is left to see. */
+  return idle_end > now && idle_end < expires ? idle_end : expires;
+}
+
+static uint64_t review_idle(struct weir__pool *pool, uint64_t now) {
+  uint64_t next = WEIR_NEVER;
+  for (uint32_t i = weir__bits_next(&pool->idle.bits, 0); i != WEIR_BITS_NONE;
+       i = weir__bits_next(&pool->idle.bits, i + 1)) {
+    uint64_t at = review(pool, weir__pool_slot(pool, i), now);
+    next = at < next ? at : next;
+  }
+  return next;
+}
+
+/* The next look at a pool whose connections have an end: leased ones may come
+ * back at any time, so the span itself bounds the wait. */
+static uint64_t next_review(struct weir__pool *pool,
+                            uint64_t now,
+                            uint64_t next) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  uint64_t span = set->idle_timeout_ns < set->lifetime_ns ? set->idle_timeout_ns
+                                                          : set->lifetime_ns;
+  weir__mutex_lock(&pool->mu);
+  bool any = pool->n_open != 0;
+  weir__mutex_unlock(&pool->mu);
+  if (!any || span == WEIR_NEVER) {
+    return WEIR_NEVER;
+  }
+  uint64_t at = weir__clock_add(now, span);
+  return next < at ? next : at;
+}
+
+/* Nobody wants what a closed pool is still opening or resetting. */
+static void expire_connects(struct weir__pool *pool) {
+  uint32_t n = weir__load_acquire_u32(&pool->n_slots);
+  for (uint32_t i = 0; i < n; i++) {
+    struct weir__slot *slot = weir__pool_slot(pool, i);
+    struct weir_drv_hconn *session = weir__slot_session(slot);
+    uint32_t state = weir__slot_state(weir__load_seq_u64(&slot->word));
+    if (session != NULL &&
+        (state == WEIR_SLOT_CONNECTING || state == WEIR_SLOT_RESERVED)) {
+      (void)weir__remote_expire(session);
+    }
+  }
+}
+
+static void tend(struct weir__pool *pool) {
+  if (pool->buried) {
+    return;
+  }
+  weir__mutex_lock(&pool->mu);
+  bool closed = pool->closed;
+  bool hurry = pool->n_closing != 0 && (pool->waiting.n != 0 || pool->hurried);
+  bool gone = closed && pool->n_open == 0;
+  uint64_t fill_at = pool->failing ? pool->fill_not_before : WEIR_NEVER;
+  weir__mutex_unlock(&pool->mu);
+  if (hurry) {
+    weir__close_hurry(pool);
+  }
+  if (gone) {
+    weir__reactor_timer(pool->engine->reactor, &pool->tend_timer, WEIR_NEVER);
+    weir__engine_bury(pool);
+    return;
+  }
+  if (closed) {
+    expire_connects(pool);
+    return;
+  }
+  weir__growth_fill(pool);
+  uint64_t now = weir__clock_now();
+  uint64_t at = next_review(pool, now, review_idle(pool, now));
+  weir__reactor_timer(pool->engine->reactor, &pool->tend_timer,
+                      fill_at < at ? fill_at : at);
+}
+
+static void on_timer(struct weir__timer *timer) {
+  tend(of_timer(timer));
+}
+
+static void on_task(struct weir__task *task) {
+  struct weir__pool *pool = of_task(task);
+  weir__store_seq_u32(&pool->tend_posted, 0);
+  tend(pool);
+}
+
+void weir__tend(struct weir__pool *pool) {
+  if (weir__exchange_acq_rel_u32(&pool->tend_posted, 1) == 0) {
+    pool->tend_task.run = on_task;
+    pool->tend_timer.fire = on_timer;
+    weir__reactor_post(pool->engine->reactor, &pool->tend_task);
+  }
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "waiter.h"
+
+#include <stddef.h>
+
+#include "sys/assert.h"
+#include "sys/clock.h"
+#include "sys/park.h"
+#include "sys/point.h"
+
+void weir__waiters_push(struct weir__waiters *list, struct weir__waiter *w) {
+  w->next = NULL;
+  w->prev = list->last;
+  if (list->last == NULL) {
+    list->first = w;
+  } else {
+    list->last->next = w;
+  }
+  list->last = w;
+  list->n++;
+}
+
+void weir__waiters_push_front(struct weir__waiters *list,
+                              struct weir__waiter *w) {
+  w->prev = NULL;
+  w->next = list->first;
+  if (list->first == NULL) {
+    list->last = w;
+  } else {
+    list->first->prev = w;
+  }
+  list->first = w;
+  list->n++;
+}
+
+void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w) {
+  WEIR_ASSERT(list->n > 0);
+  if (w->prev == NULL) {
+    list->first = w->next;
+  } else {
+    w->prev->next = w->next;
+  }
+  if (w->next == NULL) {
+    list->last = w->prev;
+  } else {
+    w->next->prev = w->prev;
+  }
+  list->n--;
+}
+
+void weir__waiter_decide(struct weir__waiter *w,
+                         enum weir__waiter_state state,
+                         struct weir__wakes *wakes) {
+  struct weir__caller *caller = w->caller;
+  if (weir__load_relaxed_u32(&w->state) == WEIR_WAITER_DRIVING) {
+    wakes->polling[wakes->n_polling++] = caller;
+  } else {
+    wakes->asleep[wakes->n_asleep++] = caller;
+  }
+  /* Release: publishes slot, granted and code.  The node may be gone now. */
+  weir__store_release_u32(&w->state, (uint32_t)state);
+}
+
+/* A caller that has moved on meanwhile gets a spurious wake-up. */
+static void wake_one(struct weir__caller *caller) {
+  (void)weir__add_acq_rel_u32(&caller->wake, 1);
+  weir__unpark(&caller->wake);
+}
+
+void weir__wakes_flush(struct weir__wakes *wakes,
+                       const struct weir__caller *self) {
+  for (uint32_t i = 0; i < wakes->n_asleep; i++) {
+    if (wakes->asleep[i] != self) {
+      wake_one(wakes->asleep[i]);
+    }
+  }
+  for (uint32_t i = 0; i < wakes->n_polling; i++) {
+    if (wakes->polling[i] != self) {
+      weir__caller_kick(wakes->polling[i]);
+    }
+  }
+  wakes->n_asleep = 0;
+  wakes->n_polling = 0;
+}
+
+enum weir__waiter_state weir__waiter_sleep(struct weir__waiter *w) {
+  for (;;) {
+    /* The word first: a wake between the two reads changes it, and the park
+     * then returns at once. */
+    uint32_t seen = weir__load_acquire_u32(&w->caller->wake);
+    enum weir__waiter_state state = weir__waiter_state(w);
+    if (state != WEIR_WAITER_WAITING) {
+      return state;
+    }
+    WEIR_POINT("waiter.park", w);
+    if (weir__park(&w->caller->wake, seen, w->deadline) != 0 ||
+        weir__clock_now() >= w->deadline) {
+      return weir__waiter_state(w);
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* waiter.h - who waits: an acquire in line, in the memory of its caller.
+ *
+ * A node is in one of two lists of its pool, each first come, first served:
+ * `waiting` (asleep) or `driving` (opening a connection of its own).  Whoever
+ * holds the pool's mutex may take a node out of its list and decide it; the
+ * decision is the store of `state`, after which the node is its caller's and may
+ * be gone.  So the one to be woken is noted before the store, in a struct
+ * weir__wakes, and woken after the mutex is free. */
+#ifndef WEIR_WAITER_H
+#define WEIR_WAITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "caller.h"
+#include "sys/atomic.h"
+
+struct weir__slot;
+
+enum weir__waiter_state {
+  WEIR_WAITER_WAITING = 0,
+  WEIR_WAITER_DRIVING, /* slot is CONNECTING and this caller's to open */
+  WEIR_WAITER_GRANTED, /* granted is LEASED, with granted_word */
+  WEIR_WAITER_FAILED   /* code says why */
+};
+
+struct weir__waiter {
+  struct weir__waiter *next;
+  struct weir__waiter *prev;
+  struct weir__caller *caller;
+  uint64_t deadline;
+  uint64_t since;
+  _Atomic uint32_t state;
+  int32_t code;
+  struct weir__slot *slot; /* being opened by this caller, or NULL */
+  struct weir__slot *granted;
+  uint64_t granted_word;
+};
+
+struct weir__waiters {
+  struct weir__waiter *first;
+  struct weir__waiter *last;
+  uint32_t n;
+};
+
+void weir__waiters_push(struct weir__waiters *list, struct weir__waiter *w);
+void weir__waiters_push_front(struct weir__waiters *list,
+                              struct weir__waiter *w);
+void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w);
+
+#define WEIR_WAKES_MAX 32u
+
+struct weir__wakes {
+  struct weir__caller *asleep[WEIR_WAKES_MAX];
+  struct weir__caller *polling[WEIR_WAKES_MAX];
+  uint32_t n_asleep;
+  uint32_t n_polling;
+};
+
+/* True if another decision could still be noted. */
+static inline bool weir__wakes_room(const struct weir__wakes *wakes) {
+  return wakes->n_asleep < WEIR_WAKES_MAX && wakes->n_polling < WEIR_WAKES_MAX;
+}
+
+/* Decides a node that is in no list any more.  Mutex held. */
+void weir__waiter_decide(struct weir__waiter *w,
+                         enum weir__waiter_state state,
+                         struct weir__wakes *wakes);
+
+/* Wakes everyone noted but self.  Mutex not held. */
+void weir__wakes_flush(struct weir__wakes *wakes,
+                       const struct weir__caller *self);
+
+/* Sleeps until the node is decided or the deadline has passed.  Returns the
+ * state seen, maybe still WAITING. */
+enum weir__waiter_state weir__waiter_sleep(struct weir__waiter *w);
+
+static inline enum weir__waiter_state weir__waiter_state(
+    const struct weir__waiter *w) {
+  /* Acquire: pairs with the release in weir__waiter_decide(). */
+  return (enum weir__waiter_state)weir__load_acquire_u32(&w->state);
+}
+
+#endif
