@@ -75,8 +75,8 @@ int weir__loader_new(const struct weir__loader_opts *opts,
  * Blocks: no longer than a driver's close() does. */
 void weir__loader_free(struct weir__loader *loader);
 
-/* Finds or loads the driver called name ([a-z0-9_], 1 to 31 bytes) or, if name
- * contains a slash, the file at that absolute path, whose driver may have any
+/* Finds or loads the driver called name (1 to 31 of a-z, 0-9 and _; A-Z is read
+ * as a-z) or, if name contains a slash, the file at that absolute path, whose driver may have any
  * name that no other loaded file of this loader has.
  *
  * Returns WEIR_OK; WEIR_E_ARG (not a name and not an absolute path);

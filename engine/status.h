@@ -7,6 +7,7 @@
 #ifndef WEIR_STATUS_H
 #define WEIR_STATUS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "weir.h"
@@ -37,6 +38,17 @@ void weir__error_from_driver(struct weir_error *dst,
                              const struct weir_drv_error *src,
                              int32_t code,
                              int32_t phase);
+
+/* Copies n bytes as UTF-8 into the cap > 0 bytes of to: cut at a character, NUL
+ * at the end; a NUL within, or a byte that is not UTF-8, becomes '?'.  Returns
+ * the bytes written without the NUL. */
+uint32_t weir__text_copy(char *to, size_t cap, const char *from, size_t n);
+
+/* As snprintf(), with the text cut at a character when it does not fit the
+ * cap > 0 bytes of to, and cleaned as weir__text_copy() does.  Returns the bytes
+ * written without the NUL.  A text of more than 1280 bytes is cut there. */
+uint32_t weir__text_format(char *to, size_t cap, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* No error: code WEIR_OK, message "", all else 0. */
 void weir__error_clear(struct weir_error *err);
