@@ -313,7 +313,6 @@ static int follow_manifest(struct target *target, struct weir_error *err) {
                                "less than 4096 bytes", "use a shorter path");
   }
   (void)stpcpy(stpcpy(stpcpy(target->path, dir), "/"), manifest.file);
-  (void)stpcpy(stpcpy(stpcpy(target->path, dir), "/"), manifest.file);
   memcpy(target->sha256, manifest.sha256, sizeof target->sha256);
   return WEIR_OK;
 }
