@@ -36,10 +36,11 @@ struct weir__loader {
   struct weir__driver_dirs dirs;
 };
 
-/* What is asked for: a name, or a canonical path. */
+/* What is asked for: a name, or a path. */
 struct wish {
   char name[WEIR_DRIVER_NAME_MAX]; /* "" if a path is */
-  char path[PATH_MAX];
+  char path[PATH_MAX];             /* as it was given */
+  char real[PATH_MAX];             /* the file it leads to */
 };
 
 /* A file to load and what it must be. */
@@ -82,7 +83,7 @@ static const struct weir__driver *lookup(struct weir__loader *loader,
   const struct weir__driver *d = loader->first;
   while (d != NULL &&
          (wish->name[0] != '\0' ? strcmp(d->name, wish->name)
-                                : strcmp(d->path, wish->path)) != 0) {
+                                : strcmp(d->path, wish->real)) != 0) {
     d = d->next;
   }
   weir__mutex_unlock(&loader->mu);
@@ -414,15 +415,15 @@ static int wish_path(struct wish *wish,
                      const char *name,
                      size_t len,
                      struct weir_error *err) {
-  char path[PATH_MAX];
-  if (name[0] != '/' || len >= sizeof path || memchr(name, '\0', len) != NULL) {
+  if (name[0] != '/' || len >= sizeof wish->path ||
+      memchr(name, '\0', len) != NULL) {
     return bad_name(err, name, len);
   }
-  memcpy(path, name, len);
-  path[len] = '\0';
-  /* What cannot be resolved is left as it is: opening it tells the reason. */
-  if (realpath(path, wish->path) == NULL) {
-    memcpy(wish->path, path, len + 1);
+  memcpy(wish->path, name, len);
+  wish->path[len] = '\0';
+  /* What leads nowhere is not loaded; opening it will tell the reason. */
+  if (realpath(wish->path, wish->real) == NULL) {
+    wish->real[0] = '\0';
   }
   return WEIR_OK;
 }
