@@ -60,6 +60,9 @@ const char *weir__key_text(const struct weir__key *key, size_t *out_len);
  * the same server; *out_len gets how many.  Valid until weir__key_free(). */
 const uint8_t *weir__key_endpoint(const struct weir__key *key, size_t *out_len);
 
+/* The encoded parts, as key.c describes them; for key_diff.c and tests. */
+const uint8_t *weir__key_parts(const struct weir__key *key, size_t *out_len);
+
 /* Writes the names of what makes two keys differ, ", " between them, into buf
  * of cap bytes with a NUL behind; "" if they are equal.  Names that do not fit
  * are left out.  Returns how many differ. */
