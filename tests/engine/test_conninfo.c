@@ -78,17 +78,12 @@ static const struct good good[] = {
     {T("a=b{c}"), "a<b{c}>"},
     {T("a=b{;c=d"), "a<b{>c<d>"},
     /* Encoding. */
-    {T("\xef\xbb\xbf"
-       "a=1"),
-     "a<1>"},
+    {T("\357\273\277a=1"), "a<1>"},
     {T("\xef\xbb\xbf"), ""},
     {T("a=\xc5\xbc\xc3\xb3\xc5\x82w"), "a<\xc5\xbc\xc3\xb3\xc5\x82w>"},
     {T("a=\xf0\x9f\x90\x98"), "a<\xf0\x9f\x90\x98>"},
     {T("\xc3\xa9t\xc3\xa9=1"), "\xc3\xa9t\xc3\xa9<1>"},
-    {T("\xc2\xa0"
-       "a\xe2\x80\x83=\xe3\x80\x80"
-       "1\xc2\xa0;"),
-     "a<1>"},
+    {T("\302\240a\342\200\203=\343\200\2001\302\240;"), "a<1>"},
     {T("a=1\0"), "a<1>"},
     {T("a=1 \0\0 \0"), "a<1>"},
     {T("a='1'\0"), "a<1>!"},

@@ -140,28 +140,27 @@ static bool same_key(const char *a, const char *b) {
   return equal;
 }
 
-static const char base[] = "Driver=fake;Server=h;Database=d;User ID=u;"
-                           "Password=Qz7Kx9Vw3;Trust=true";
+#define BASE                                   \
+  "Driver=fake;Server=h;Database=d;User ID=u;" \
+  "Password=Qz7Kx9Vw3;Trust=true"
+static const char base[] = BASE;
 
 /* Scenario 121. */
 Test(key, spellings_of_one_meaning_are_one_pool, .timeout = 5) {
   static const char *const rows[] = {
       "driver=fake;SERVER=h;database=d;user id=u;password=Qz7Kx9Vw3;trust=true",
-      " Driver = fake ;; Server=h ; Database=d;User ID='u';Password = "
-      "\"Qz7Kx9Vw3\" ;Trust=yes;",
-      "Trust=1;Password={Qz7Kx9Vw3};UID=u;Initial Catalog=d;Data Source=h;"
-      "Driver=fake",
-      "Driver=fake;Server=old;PWD=old;Server=h;Database=d;User ID=u;"
-      "Password=Qz7Kx9Vw3;Trust=true",
-      "Driver=fake;Server=h;Database=d;User ID=u;Password=Qz7Kx9Vw3;Trust=true;"
-      "Max Pool Size=100;Min Pool Size=0;Pooling=yes;Connection Reset=true;"
-      "Connection Idle Timeout=5 min;Close Timeout=1000ms;Pool Key=canonical",
-      "Driver=fake;Server=h;Database=d;User ID=u;Password=Qz7Kx9Vw3;Trust=true;"
-      "Max Concurrent Connects=100",
-      "Driver=fake;Server=h;Database=d;User ID=u;Password=Qz7Kx9Vw3;Trust=true;"
-      "Connect Timeout=99;Command Timeout=0",
-      "Driver=fake;Server=h;Database=d;User ID=u;Password=Qz7Kx9Vw3;Trust=true;"
-      "Colour=5"};
+      (" Driver = fake ;; Server=h ; Database=d;User ID='u';Password = "
+       "\"Qz7Kx9Vw3\" ;Trust=yes;"),
+      ("Trust=1;Password={Qz7Kx9Vw3};UID=u;Initial Catalog=d;Data Source=h;"
+       "Driver=fake"),
+      ("Driver=fake;Server=old;PWD=old;Server=h;Database=d;User ID=u;"
+       "Password=Qz7Kx9Vw3;Trust=true"),
+      (BASE ";Max Pool Size=100;Min Pool Size=0;Pooling=yes;"
+            "Connection Reset=true;Connection Idle Timeout=5 min;"
+            "Close Timeout=1000ms;Pool Key=canonical"),
+      (BASE ";Max Concurrent Connects=100"),
+      (BASE ";Connect Timeout=99;Command Timeout=0"),
+      (BASE ";Colour=5")};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     cr_assert(same_key(base, rows[i]), "%s", rows[i]);
   }
@@ -222,8 +221,7 @@ Test(key, exact_compares_the_text, .timeout = 5) {
       "Driver=fake;server=h;Password=p;Pool Key=exact",
       "Driver=fake;Password=p;Server=h;Pool Key=exact",
       "Driver=fake;Server=h;Password=p;Pool Key=exact;",
-      "\xef\xbb\xbf"
-      "Driver=fake;Server=h;Password=p;Pool Key=exact",
+      "\357\273\277Driver=fake;Server=h;Password=p;Pool Key=exact",
       "Driver=fake;Server=h;Password=p;Pool Key=exact;Connect Timeout=15"};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     cr_assert_not(same_key(a, rows[i]), "%s", rows[i]);
@@ -259,8 +257,8 @@ Test(key, holds_no_secret_anywhere, .timeout = 5) {
       "Driver=fake;Server=h;Password=Qz7Kx9Vw3",
       "Driver=fake;Server=h;PWD='Qz7Kx9Vw3';Access Token={Qz7Kx9Vw3}",
       "Driver=fake;Server=h;Password=Qz7Kx9Vw3;Pool Key=exact",
-      "Driver=fake;pwd=Qz7Kx9Vw3;Server=h;p w d='Qz7Kx9Vw3';Pool Key=exact;"
-      "Password=short"};
+      ("Driver=fake;pwd=Qz7Kx9Vw3;Server=h;p w d='Qz7Kx9Vw3';Pool Key=exact;"
+       "Password=short")};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     struct weir__key *key = must_make(rows[i]);
     check_silent(key, "Qz7Kx9Vw3");

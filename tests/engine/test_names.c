@@ -26,9 +26,7 @@ Test(names, letters_beyond_ascii_are_compared_as_they_are, .timeout = 5) {
   cr_assert(same("\xc3\xa9", "\xc3\xa9"));
   cr_assert_not(same("\xc3\xa9", "\xc3\x89"));
   /* The Kelvin sign is no K. */
-  cr_assert_not(same("\xe2\x84\xaa"
-                     "ey",
-                     "key"));
+  cr_assert_not(same("\342\204\252ey", "key"));
 }
 
 Test(names, lists_are_searched_name_by_name, .timeout = 5) {
