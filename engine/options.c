@@ -5,14 +5,12 @@
  * come near it. */
 #include "options.h"
 
-#include <errno.h>
-#include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "weir.h"
 
 #include "names.h"
+#include "options_value.h"
 #include "status.h"
 #include "sys/mem.h"
 
@@ -200,152 +198,6 @@ static int apply_settings(struct split *sp) {
   return weir__settings_finish(&sp->out->settings, sp->err);
 }
 
-/* ------------------------------------------------------ values by type */
-
-static int refuse_value(const struct split *sp,
-                        const struct weir_drv_option_info *info,
-                        const struct weir__conninfo_pair *pair,
-                        const char *wanted,
-                        struct weir_drv_text more) {
-  return weir__error_set(sp->err, WEIR_E_ARG, WEIR_PHASE_PARSE,
-                         "connection string, byte %u: \"%.*s\" must be %s%.*s",
-                         pair->position, (int)info->name.n, info->name.p,
-                         wanted, (int)more.n, more.p != NULL ? more.p : "");
-}
-
-/* Reads "-123"; negative says whether a sign may be there. */
-static bool read_whole(const char *p, size_t n, bool negative, int64_t *out) {
-  char digits[24];
-  bool sign = n != 0 && p[0] == '-';
-  if (n == sign || n >= sizeof digits || (sign && !negative) ||
-      strspn(p + sign, "0123456789") != n - sign) {
-    return false;
-  }
-  memcpy(digits, p, n);
-  digits[n] = '\0';
-  errno = 0;
-  long long v = strtoll(digits, NULL, 10);
-  *out = v;
-  return errno == 0;
-}
-
-static bool read_unsigned(const char *p, size_t n, uint64_t *out) {
-  errno = 0;
-  if (n == 0 || n >= 24 || strspn(p, "0123456789") != n) {
-    return false;
-  }
-  *out = strtoull(p, NULL, 10);
-  return errno == 0;
-}
-
-/* In the C locale, whatever the program has set. */
-static bool read_float(const char *p, size_t n, double *out) {
-  if (n == 0 || strspn(p, "+-.0123456789eE") != n) {
-    return false;
-  }
-  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (plain == (locale_t)0) {
-    return false;
-  }
-  char *end = NULL;
-  errno = 0;
-  double v = strtod_l(p, &end, plain);
-  freelocale(plain);
-  if (end != p + n || errno != 0) {
-    return false;
-  }
-  *out = v;
-  return true;
-}
-
-/* 1 or 0; -1 if it is no truth value. */
-static int64_t read_truth(const char *p, size_t n) {
-  return weir__names_listed(p, n, "true,yes,1", 10)   ? 1
-         : weir__names_listed(p, n, "false,no,0", 10) ? 0
-                                                      : -1;
-}
-
-/* A copy in the block, with a NUL behind. */
-static const char *keep(struct split *sp, const char *p, size_t n) {
-  char *copy = sp->at;
-  if (n != 0) {
-    memcpy(copy, p, n);
-  }
-  copy[n] = '\0';
-  sp->at += n + 1;
-  return copy;
-}
-
-static int read_text(struct split *sp,
-                     const struct weir_drv_option_info *info,
-                     const struct weir__conninfo_pair *pair,
-                     struct weir_drv_value *out) {
-  const char *p = pair->value;
-  size_t n = pair->value_len;
-  if (info->choices.n != 0) {
-    size_t at = 0;
-    const char *choice = NULL;
-    size_t len = 0;
-    bool found = false;
-    while (!found && weir__names_next(info->choices.p, info->choices.n, &at,
-                                      &choice, &len)) {
-      found = weir__names_equal(p, n, choice, len);
-    }
-    if (!found) {
-      return refuse_value(sp, info, pair, "one of ", info->choices);
-    }
-    p = choice;
-    n = len;
-  }
-  out->p = keep(sp, p, n);
-  out->n = n;
-  return WEIR_OK;
-}
-
-static int read_number(const struct split *sp,
-                       const struct weir_drv_option_info *info,
-                       const struct weir__conninfo_pair *pair,
-                       struct weir_drv_value *out) {
-  const char *p = pair->value;
-  size_t n = pair->value_len;
-  const char *wanted = NULL;
-  if (info->type == WEIR_DRV_T_BOOL) {
-    out->i = read_truth(p, n);
-    wanted = out->i < 0 ? "true or false (or yes, no, 1, 0)" : NULL;
-  } else if (info->type == WEIR_DRV_T_INT) {
-    wanted = read_whole(p, n, true, &out->i) ? NULL : "a whole number";
-  } else if (info->type == WEIR_DRV_T_UINT) {
-    wanted =
-        read_unsigned(p, n, &out->u) ? NULL : "a whole number, not negative";
-  } else {
-    wanted = read_float(p, n, &out->f) ? NULL : "a number";
-  }
-  struct weir_drv_text none = {NULL, 0};
-  return wanted == NULL ? WEIR_OK : refuse_value(sp, info, pair, wanted, none);
-}
-
-static int read_value(struct split *sp,
-                      const struct weir_drv_option_info *info,
-                      const struct weir__conninfo_pair *pair,
-                      struct weir_drv_value *out) {
-  out->type = info->type;
-  switch (info->type) {
-  case WEIR_DRV_T_TEXT:
-  case WEIR_DRV_T_BYTES:
-    return read_text(sp, info, pair, out);
-  case WEIR_DRV_T_BOOL:
-  case WEIR_DRV_T_INT:
-  case WEIR_DRV_T_UINT:
-  case WEIR_DRV_T_FLOAT:
-    return read_number(sp, info, pair, out);
-  default:
-    return weir__error_set(sp->err, WEIR_E_UNSUPPORTED, WEIR_PHASE_PARSE,
-                           "option \"%.*s\": the driver gives it a type (%d) "
-                           "that a connection string cannot hold",
-                           (int)info->name.n, info->name.p, info->type);
-  }
-}
-
 /* ------------------------------------------------------- driver options */
 
 /* The pair that counts for option i of the driver, NULL if it is not given. */
@@ -378,10 +230,10 @@ static int take_option(struct split *sp,
                        const struct weir_drv_option_info *info,
                        const struct weir__conninfo_pair *pair,
                        struct weir_drv_option *out) {
-  out->name.p = keep(sp, info->name.p, info->name.n);
+  out->name.p = weir__option_keep(&sp->at, info->name.p, (size_t)info->name.n);
   out->name.n = info->name.n;
   if ((info->flags & WEIR_DRV_OPT_SECRET) == 0) {
-    return read_value(sp, info, pair, &out->value);
+    return weir__option_read(info, pair, &sp->at, &out->value, sp->err);
   }
   out->value.type = WEIR_DRV_T_NULL;
   out->value.flags = WEIR_DRV_V_SECRET;
@@ -407,8 +259,7 @@ static struct sizes measure(const struct split *sp) {
     z.secrets += (info.flags & WEIR_DRV_OPT_SECRET) != 0;
     z.bytes += (size_t)info.name.n + 1;
     if ((info.flags & WEIR_DRV_OPT_SECRET) == 0) {
-      z.bytes +=
-          (size_t)(info.choices.n != 0 ? info.choices.n : pair->value_len) + 1;
+      z.bytes += weir__option_room(&info, pair);
     }
   }
   return z;

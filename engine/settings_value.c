@@ -107,10 +107,19 @@ static const char *read_time(const char *p, size_t n, uint64_t *out) {
   return wrong;
 }
 
+int weir__setting_truth(const char *p, size_t n) {
+  static const char yes[] = "true,yes,1";
+  static const char no[] = "false,no,0";
+  if (weir__names_listed(p, n, yes, sizeof yes - 1)) {
+    return 1;
+  }
+  return weir__names_listed(p, n, no, sizeof no - 1) ? 0 : -1;
+}
+
 static const char *read_bool(const char *p, size_t n, uint64_t *out) {
-  *out = weir__names_listed(p, n, "true,yes,1", 10);
-  return *out != 0 || weir__names_listed(p, n, "false,no,0", 10) ? NULL
-                                                                 : malformed;
+  int truth = weir__setting_truth(p, n);
+  *out = truth == 1;
+  return truth < 0 ? malformed : NULL;
 }
 
 /* Index of the choice. */

@@ -6,6 +6,9 @@
 
 #include "settings.h"
 
+/* 1 for true, yes, 1; 0 for false, no, 0, in any case; else -1. */
+int weir__setting_truth(const char *p, size_t n);
+
 /* Reads a value of the setting's type; its range is not looked at.  Returns
  * NULL; or what is wrong with the text, "" if it is just not of the type. */
 const char *weir__setting_read(const struct weir__setting *setting,

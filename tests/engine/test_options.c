@@ -40,6 +40,7 @@ static const struct weir_drv_option_info catalog[] = {
     INFO(FLOAT, 0, "Factor", "", ""),
     INFO(UUID, 0, "Odd", "", ""),
     INFO(INT, WEIR_DRV_OPT_ENGINE, "Shown Only", "", ""),
+    INFO(INT, 0, "Level", "", "0,1,2"),
 };
 
 #define N_CATALOG (sizeof catalog / sizeof catalog[0])
@@ -143,6 +144,14 @@ Test(options, choices_come_in_the_drivers_spelling, .timeout = 5) {
   check_refused("Driver=x;Server=a;Encrypt=perhaps", WEIR_E_ARG,
                 P "19: \"Encrypt\" must be one of "
                   "optional,mandatory,strict,true,false");
+}
+
+Test(options, numbers_may_have_choices, .timeout = 5) {
+  struct weir__options o = must_split("Driver=x;Server=a;Level=2");
+  cr_assert_eq(o.drv[1].value.i, 2);
+  weir__options_fini(&o);
+  check_refused("Driver=x;Server=a;Level=3", WEIR_E_ARG,
+                P "19: \"Level\" must be one of 0,1,2");
 }
 
 Test(options, truth_is_read_as_sqlclient_does, .timeout = 5) {
