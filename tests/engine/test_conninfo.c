@@ -330,7 +330,7 @@ static uint32_t next_random(uint32_t *state) {
   return *state;
 }
 
-Test(conninfo, random_values_survive_both_escapers, .timeout = 20) {
+Test(conninfo, random_values_survive_both_escapers, .timeout = 5) {
   static const char *const letters[] = {"a",
                                         "Z",
                                         "0",
@@ -350,7 +350,7 @@ Test(conninfo, random_values_survive_both_escapers, .timeout = 20) {
                                         "\xf0\x9f\x90\x98",
                                         "\xc5\xbc"};
   uint32_t state = 20240611;
-  for (int round = 0; round < 20000; round++) {
+  for (int round = 0; round < 5000; round++) {
     char value[256] = "";
     size_t n = 0;
     for (uint32_t k = next_random(&state) % 24; k > 0; k--) {
@@ -379,13 +379,13 @@ static bool shows(const char *text, const char *marker) {
 }
 
 /* Scenario 129. */
-Test(conninfo, damaged_strings_never_show_the_password, .timeout = 20) {
+Test(conninfo, damaged_strings_never_show_the_password, .timeout = 5) {
   static const char marker[] = "Qz7Kx9Vw3Jy5";
   static const char text[] = "Server=h;Password='Qz7K;x9=Vw''3Jy5';Database=d";
   static const char junk[] = "=;'\"{} \0\x01\xffQ";
   uint32_t state = 7;
   int failures = 0;
-  for (int round = 0; round < 20000; round++) {
+  for (int round = 0; round < 5000; round++) {
     char copy[sizeof text];
     struct weir_error err = {.struct_size = sizeof err};
     memcpy(copy, text, sizeof text);
@@ -398,5 +398,5 @@ Test(conninfo, damaged_strings_never_show_the_password, .timeout = 20) {
       cr_assert_not(shows(err.message, marker), "%s", err.message);
     }
   }
-  cr_assert_gt(failures, 5000, "the corruptions must bite");
+  cr_assert_gt(failures, 1000, "the corruptions must bite");
 }

@@ -32,7 +32,7 @@ Test(digest, is_not_the_plain_hash, .timeout = 5) {
   cr_assert_neq(memcmp(a, plain, sizeof plain), 0);
 }
 
-Test(digest, a_forked_child_has_a_key_of_its_own, .timeout = 10) {
+Test(digest, a_forked_child_has_a_key_of_its_own, .timeout = 5) {
   uint8_t a[WEIR_DIGEST_BYTES];
   uint8_t b[WEIR_DIGEST_BYTES];
   digest_of("secret", a);

@@ -405,7 +405,7 @@ static void *failing_alloc(size_t n) {
   return fail_after-- > 0 ? real_alloc(n) : NULL;
 }
 
-Test(key, survives_the_failure_of_any_allocation, .timeout = 10) {
+Test(key, survives_the_failure_of_any_allocation, .timeout = 5) {
   int rc = WEIR_E_NOMEM;
   int tries = 0;
   real_resize = weir__seams.resize;

@@ -96,7 +96,7 @@ Test(secret, release_wipes, .timeout = 5) {
   weir__secret_release(keep);
 }
 
-Test(secret, fresh_memory_reads_as_zeros_after_any_history, .timeout = 20) {
+Test(secret, fresh_memory_reads_as_zeros_after_any_history, .timeout = 5) {
   enum {
     N = 64
   };
@@ -105,7 +105,7 @@ Test(secret, fresh_memory_reads_as_zeros_after_any_history, .timeout = 20) {
   char *live[N] = {0};
   size_t len[N] = {0};
   uint32_t state = 99;
-  for (int round = 0; round < 20000; round++) {
+  for (int round = 0; round < 5000; round++) {
     state = state * 1664525u + 1013904223u;
     size_t k = state >> 8 & (N - 1);
     if (live[k] != NULL) {
@@ -139,7 +139,7 @@ Test(secret, owns_nothing_but_its_region, .timeout = 5) {
   weir__secret_release(p);
 }
 
-Test(secret, a_forked_child_sees_zeros, .timeout = 10) {
+Test(secret, a_forked_child_sees_zeros, .timeout = 5) {
   char *p = weir__secret_alloc(8);
   memcpy(p, "password", 8);
   pid_t child = fork();
@@ -157,7 +157,7 @@ Test(secret, a_forked_child_sees_zeros, .timeout = 10) {
   weir__secret_release(p);
 }
 
-Test(secret, has_an_end_and_comes_back_from_it, .timeout = 20) {
+Test(secret, has_an_end_and_comes_back_from_it, .timeout = 5) {
   enum {
     MOST = 128
   };
