@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* The struct of settings.  Defaults are text in the table and read by the same
+ * code as everything else, so that what the help says is what is in force. */
+#include "settings.h"
+
+#include <string.h>
+
+#include "weir.h"
+
+#include "settings_value.h"
+#include "status.h"
+#include "sys/clock.h"
+
+#define BUILT WEIR_SETTING_BUILT
+#define OFF   WEIR_SETTING_ZERO_OFF
+
+/* Fields are uint32_t, or uint64_t for times, as the table's types say. */
+static uint64_t get_field(const struct weir__settings *s,
+                          const struct weir__setting *setting) {
+  const char *at = (const char *)s + setting->offset;
+  uint64_t wide = 0;
+  uint32_t narrow = 0;
+  if (setting->type == WEIR_SETTING_TIME) {
+    memcpy(&wide, at, sizeof wide);
+    return wide;
+  }
+  memcpy(&narrow, at, sizeof narrow);
+  return narrow;
+}
+
+static void set_field(struct weir__settings *s,
+                      const struct weir__setting *setting,
+                      uint64_t v) {
+  char *at = (char *)s + setting->offset;
+  bool off = v == 0 && (setting->flags & OFF) != 0;
+  uint64_t wide = off ? WEIR_NEVER : v;
+  uint32_t narrow = off ? UINT32_MAX : (uint32_t)v;
+  if (setting->type == WEIR_SETTING_TIME) {
+    memcpy(at, &wide, sizeof wide);
+  } else {
+    memcpy(at, &narrow, sizeof narrow);
+  }
+}
+
+/* The value as it was read: a limit that is off is 0 again. */
+static uint64_t get_value(const struct weir__settings *s,
+                          const struct weir__setting *setting) {
+  uint64_t v = get_field(s, setting);
+  uint64_t off = setting->type == WEIR_SETTING_TIME ? WEIR_NEVER : UINT32_MAX;
+  if ((setting->flags & OFF) != 0 && v == off) {
+    return 0;
+  }
+  /* This default is another setting's value. */
+  if (setting->offset == offsetof(struct weir__settings, max_connects) &&
+      v >= s->max_pool_size) {
+    return 0;
+  }
+  return v;
+}
+
+void weir__settings_init(struct weir__settings *s) {
+  uint32_t n = 0;
+  const struct weir__setting *table = weir__settings_table(&n);
+  *s = (struct weir__settings){0};
+  for (uint32_t i = 0; i < n; i++) {
+    if ((table[i].flags & BUILT) != 0 && table[i].type != WEIR_SETTING_TEXT) {
+      set_field(s, &table[i], weir__setting_fallback(&table[i]));
+    }
+  }
+}
+
+static const char *kind_of(enum weir__setting_type type) {
+  switch (type) {
+  case WEIR_SETTING_COUNT:
+    return "must be a whole number from";
+  case WEIR_SETTING_PERCENT:
+    return "must be a percentage from";
+  case WEIR_SETTING_TIME:
+    return "must be a time (ns, us, ms, s, min, h; s if none) from";
+  case WEIR_SETTING_TEXT:
+  case WEIR_SETTING_BOOL:
+  case WEIR_SETTING_CHOICE:
+  default:
+    return "must be";
+  }
+}
+
+static int refuse(const struct weir__setting *setting,
+                  uint32_t position,
+                  const char *wrong,
+                  struct weir_error *err) {
+  char range[WEIR_SETTINGS_TEXT_MAX];
+  weir__settings_range(setting, range);
+  return weir__error_set(
+      err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+      "connection string, byte %u: \"%s\" %s%s%s %s", position, setting->name,
+      wrong, wrong[0] != '\0' ? "; it " : "", kind_of(setting->type), range);
+}
+
+/* Nothing of the value is shown but the name of a known choice. */
+static int refuse_unbuilt(const struct weir__setting *setting,
+                          uint64_t v,
+                          uint32_t position,
+                          struct weir_error *err) {
+  char choice[WEIR_SETTINGS_TEXT_MAX] = "";
+  if (setting->type == WEIR_SETTING_CHOICE) {
+    weir__setting_write(setting, v, choice);
+  }
+  return weir__error_set(
+      err, WEIR_E_UNSUPPORTED, WEIR_PHASE_PARSE,
+      "connection string, byte %u: \"%s%s%s\" is not built "
+      "yet; leave it at its default (%s)",
+      position, setting->name, choice[0] != '\0' ? "=" : "", choice,
+      setting->fallback[0] != '\0' ? setting->fallback : "empty");
+}
+
+/* Told before anyone looks for such a file: in a damaged string this may be
+ * anything, and the loader names the file it did not find. */
+static bool is_driver(const char *p, size_t n) {
+  bool path = n != 0 && p[0] == '/';
+  for (size_t i = 0; i < n && !path; i++) {
+    bool letter = (p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z');
+    if (!letter && !(p[i] >= '0' && p[i] <= '9') && p[i] != '_') {
+      return false;
+    }
+  }
+  return true;
+}
+
+static int set_driver(struct weir__settings *s,
+                      const char *value,
+                      size_t len,
+                      uint32_t position,
+                      struct weir_error *err) {
+  if (!is_driver(value, len)) {
+    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+                           "connection string, byte %u: \"Driver\" must be a "
+                           "name of letters, digits and _, or an absolute path",
+                           position);
+  }
+  memcpy(s->driver, value, len);
+  memset(s->driver + len, 0, sizeof s->driver - len);
+  return WEIR_OK;
+}
+
+int weir__settings_set(struct weir__settings *s,
+                       const struct weir__setting *setting,
+                       const char *value,
+                       size_t len,
+                       uint32_t position,
+                       struct weir_error *err) {
+  uint64_t v = 0;
+  const char *wrong = weir__setting_read(setting, value, len, &v);
+  if (wrong != NULL) {
+    return refuse(setting, position, wrong, err);
+  }
+  bool built = (setting->flags & BUILT) != 0;
+  if (setting->type == WEIR_SETTING_CHOICE) {
+    built = built && v <= setting->max;
+  } else if (v < setting->min || v > setting->max) {
+    return refuse(setting, position, "", err);
+  }
+  if (!built && v != weir__setting_fallback(setting)) {
+    return refuse_unbuilt(setting, v, position, err);
+  }
+  if (built && setting->type == WEIR_SETTING_TEXT) {
+    return set_driver(s, value, len, position, err); /* the only one */
+  }
+  if (built) {
+    set_field(s, setting, v);
+  }
+  return WEIR_OK;
+}
+
+int weir__settings_finish(struct weir__settings *s, struct weir_error *err) {
+  if (s->driver[0] == '\0') {
+    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+                           "connection string: \"Driver\" is missing");
+  }
+  if (s->min_pool_size > s->max_pool_size) {
+    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+                           "connection string: \"Min Pool Size\" must not "
+                           "exceed \"Max Pool Size\" (100 if not given)");
+  }
+  if (s->max_connects > s->max_pool_size) {
+    s->max_connects = s->max_pool_size;
+  }
+  return WEIR_OK;
+}
+
+bool weir__settings_text(const struct weir__settings *s,
+                         const struct weir__setting *setting,
+                         char *buf) {
+  if ((setting->flags & BUILT) == 0) {
+    return false; /* nothing but the default gets here */
+  }
+  if (setting->type == WEIR_SETTING_TEXT) {
+    memcpy(buf, s->driver, sizeof s->driver);
+    return s->driver[0] != '\0';
+  }
+  uint64_t v = get_value(s, setting);
+  if (v == weir__setting_fallback(setting)) {
+    return false;
+  }
+  weir__setting_write(setting, v, buf);
+  return true;
+}

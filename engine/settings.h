@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* settings.h - the engine's own options: one table, one struct of results.
+ *
+ * All settings of the connection string are in the table, with the unit, range,
+ * default and help that `weirctl` and the README show.  Those without
+ * WEIR_SETTING_BUILT are known, but nothing acts on them yet: they are accepted
+ * at their default and refused with WEIR_E_UNSUPPORTED at any other value. */
+#ifndef WEIR_SETTINGS_H
+#define WEIR_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct weir_error;
+
+/* Most bytes of Driver=: a name, or an absolute path. */
+#define WEIR_SETTINGS_DRIVER_MAX 255
+#define WEIR_SETTINGS_POOL_MAX   131072
+
+/* Index of the choice in the setting's list of choices. */
+enum weir__strategy_kind {
+  WEIR_STRATEGY_DIRECT,
+  WEIR_STRATEGY_LEGACY,
+  WEIR_STRATEGY_CHANNEL
+};
+
+enum weir__reset_kind {
+  WEIR_RESET_LAZY,     /* with the next user's first request; true */
+  WEIR_RESET_VERIFIED, /* a round trip before the next user gets it */
+  WEIR_RESET_OFF       /* never; false */
+};
+
+enum weir__startup_kind {
+  WEIR_STARTUP_BACKGROUND, /* fill up to Min Pool Size beside the caller */
+  WEIR_STARTUP_LAZY,       /* open nothing before the first acquire */
+  WEIR_STARTUP_REQUIRE     /* opening the pool fails if a connect fails */
+};
+
+enum weir__key_kind {
+  WEIR_KEY_CANONICAL,
+  WEIR_KEY_EXACT
+};
+
+/* The settings in force.  A limit that is switched off (0 in the string where
+ * 0 means "no limit" or "never") holds the largest value of its type:
+ * WEIR_NEVER for times, UINT32_MAX for counts.  So code only ever compares. */
+struct weir__settings {
+  char driver[WEIR_SETTINGS_DRIVER_MAX + 1]; /* NUL-terminated */
+  uint64_t connect_timeout_ns; /* one acquire and one physical connect */
+  uint64_t command_timeout_ns; /* one request */
+  uint64_t lifetime_ns;        /* oldest a connection gets */
+  uint64_t idle_timeout_ns;    /* longest a connection lies idle */
+  uint64_t close_timeout_ns;   /* wait for the peer's end; 0 aborts at once */
+  uint64_t probe_window_ns;    /* no probe if used that recently */
+  uint32_t pooling;            /* 0: each acquire opens, each release closes */
+  uint32_t strategy;           /* enum weir__strategy_kind */
+  uint32_t min_pool_size;      /* <= max_pool_size */
+  uint32_t max_pool_size;      /* 1..WEIR_SETTINGS_POOL_MAX */
+  uint32_t max_uses;           /* leases of one connection */
+  uint32_t max_waiters;        /* acquires that may wait at once */
+  uint32_t max_connects;       /* physical connects at once;
+                                 * 1..max_pool_size */
+  uint32_t reset;              /* enum weir__reset_kind */
+  uint32_t startup;            /* enum weir__startup_kind */
+  uint32_t key;                /* enum weir__key_kind */
+};
+
+enum weir__setting_type {
+  WEIR_SETTING_TEXT,
+  WEIR_SETTING_BOOL,
+  WEIR_SETTING_COUNT,
+  WEIR_SETTING_TIME,
+  WEIR_SETTING_CHOICE,
+  WEIR_SETTING_PERCENT
+};
+
+#define WEIR_SETTING_BUILT    1u  /* something acts on it */
+#define WEIR_SETTING_REQUIRED 2u  /* must be given */
+#define WEIR_SETTING_LIVE     4u  /* may change while the pool runs */
+#define WEIR_SETTING_SHAPES   8u  /* part of the pool's key */
+#define WEIR_SETTING_ZERO_OFF 16u /* 0 stands for "no limit" */
+
+struct weir__setting {
+  const char *name;     /* canonical */
+  const char *aliases;  /* comma-separated, "" if none */
+  const char *choices;  /* canonical spellings, comma-separated; "" if none */
+  const char *synonyms; /* "other=canonical" for choices, comma-separated */
+  const char *fallback; /* the default as one would write it */
+  const char *help;     /* one sentence */
+  uint64_t min;         /* TIME: ns; COUNT; PERCENT */
+  uint64_t max;
+  enum weir__setting_type type;
+  uint32_t flags;  /* WEIR_SETTING_* */
+  uint32_t offset; /* of the field in struct weir__settings, if BUILT */
+};
+
+/* All settings, in the order of the canonical key.  Static storage. */
+const struct weir__setting *weir__settings_table(uint32_t *out_n);
+
+/* The setting of that name or alias, or NULL. */
+const struct weir__setting *weir__settings_find(const char *name, size_t len);
+
+/* All at their defaults, driver "". */
+void weir__settings_init(struct weir__settings *s);
+
+/* Sets one from text.  position is what an error tells (conninfo.h).
+ * Returns WEIR_OK; WEIR_E_ARG (not of its type, out of range: *err names the
+ * setting and its range, never the value); WEIR_E_UNSUPPORTED (not built yet).
+ */
+int weir__settings_set(struct weir__settings *s,
+                       const struct weir__setting *setting,
+                       const char *value,
+                       size_t len,
+                       uint32_t position,
+                       struct weir_error *err);
+
+/* Once all are set: Driver is there, Min does not exceed Max, and max_connects
+ * gets its final value.  Returns WEIR_OK or WEIR_E_ARG. */
+int weir__settings_finish(struct weir__settings *s, struct weir_error *err);
+
+/* Writes the value in force as one would write it, in one spelling for equal
+ * values ("1500 ms", "true", "lazy"), into buf of WEIR_SETTINGS_TEXT_MAX bytes.
+ * Returns false, and writes nothing, if it is the default. */
+#define WEIR_SETTINGS_TEXT_MAX 256
+bool weir__settings_text(const struct weir__settings *s,
+                         const struct weir__setting *setting,
+                         char *buf);
+
+/* The range as text, such as "1 to 131072"; for errors and help.  Writes at
+ * most WEIR_SETTINGS_TEXT_MAX bytes into buf. */
+void weir__settings_range(const struct weir__setting *setting, char *buf);
+
+#endif

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "weir.h"
+
+#include "key.h"
+#include "sys/seams.h"
+
+/* A driver that keys by everything it is given, as a real one would. */
+
+#define TEXT(s) \
+  { s, sizeof(s) - 1 }
+#define INFO(t, f, name, aliases)                                          \
+  {                                                                        \
+    sizeof(struct weir_drv_option_info), WEIR_DRV_T_##t, f, 0, TEXT(name), \
+        TEXT(aliases), TEXT(""), TEXT(""), TEXT("")                        \
+  }
+
+static const struct weir_drv_option_info catalog[] = {
+    INFO(TEXT, WEIR_DRV_OPT_KEY, "Server", "Data Source"),
+    INFO(TEXT, WEIR_DRV_OPT_KEY, "Database", "Initial Catalog"),
+    INFO(TEXT, WEIR_DRV_OPT_KEY, "User ID", "UID"),
+    INFO(TEXT, WEIR_DRV_OPT_KEY | WEIR_DRV_OPT_SECRET, "Password", "PWD"),
+    INFO(TEXT, WEIR_DRV_OPT_SECRET, "Access Token", ""),
+    INFO(BOOL, WEIR_DRV_OPT_KEY, "Trust", ""),
+    INFO(INT, 0, "Colour", ""),
+};
+
+/* What the driver is to do, and the configuration it made: the options. */
+struct behaviour {
+  const struct weir__options *options;
+  weir_drv_status answer;
+  int32_t only; /* misbehave for this key only; 0: never */
+  bool no_name;
+  bool endless;
+  bool secret_part;
+};
+
+static struct behaviour *behaviour_of(const weir_drv_cfg *cfg) {
+  return (struct behaviour *)(uintptr_t)cfg;
+}
+
+static weir_drv_status push(const struct weir_drv_key_sink *sink,
+                            uint32_t flags,
+                            const char *name,
+                            const void *p,
+                            size_t n) {
+  struct weir_drv_text text = {name, name != NULL ? strlen(name) : 0};
+  struct weir_drv_bytes bytes = {p, n};
+  return sink->part(sink->ctx, flags, &text, &bytes);
+}
+
+static bool belongs(int32_t which, const char *name) {
+  return which == WEIR_DRV_KEY_ENDPOINT ? strcmp(name, "Server") == 0
+                                        : strcmp(name, "Colour") != 0;
+}
+
+static weir_drv_status config_key(weir_drv_drv *d,
+                                  const weir_drv_cfg *cfg,
+                                  int32_t which,
+                                  const struct weir_drv_key_sink *sink) {
+  (void)d;
+  struct behaviour *b = behaviour_of(cfg);
+  for (uint32_t i = 0; i < b->options->n_drv; i++) {
+    const struct weir_drv_option *o = &b->options->drv[i];
+    const void *p = o->value.p != NULL ? o->value.p : &o->value.i;
+    size_t n = o->value.p != NULL ? (size_t)o->value.n : sizeof o->value.i;
+    if (o->value.type == WEIR_DRV_T_NULL || !belongs(which, o->name.p)) {
+      continue;
+    }
+    if (which == WEIR_DRV_KEY_DISPLAY && o->value.p == NULL) {
+      p = o->value.i != 0 ? "true" : "false";
+      n = strlen(p);
+    }
+    (void)push(sink, 0, o->name.p, p, n);
+  }
+  if (b->secret_part) {
+    (void)push(sink, WEIR_DRV_V_SECRET, "Token", "Qz7Kx9Vw3", 9);
+  }
+  if (b->only != which) {
+    return WEIR_DRV_DONE;
+  }
+  if (b->no_name) {
+    (void)push(sink, 0, NULL, "x", 1);
+  }
+  for (int i = 0; b->endless && i < 100000; i++) {
+    (void)push(sink, 0, "x", "y", 1);
+  }
+  return b->answer;
+}
+
+static const struct weir_driver driver = {.struct_size = sizeof driver,
+                                          .name = "fake",
+                                          .config_key = config_key};
+
+static int make(const char *text,
+                struct behaviour *b,
+                struct weir__key **out,
+                struct weir_error *err) {
+  struct weir__conninfo ci;
+  struct weir__options o = {0};
+  cr_assert_eq(weir__conninfo_parse(text, strlen(text), &ci, err), WEIR_OK,
+               "%s", text);
+  cr_assert_eq(weir__options_split(&ci, catalog,
+                                   sizeof catalog / sizeof catalog[0],
+                                   sizeof catalog[0], &o, err),
+               WEIR_OK, "%s: %s", text, err->message);
+  b->options = &o;
+  struct weir__key_source source = {.table = &driver,
+                                    .driver = (weir_drv_drv *)(uintptr_t)64,
+                                    .cfg =
+                                        (const weir_drv_cfg *)(const void *)b,
+                                    .options = &o,
+                                    .conninfo = &ci};
+  int rc = weir__key_new(&source, out, err);
+  weir__options_fini(&o);
+  weir__conninfo_fini(&ci);
+  return rc;
+}
+
+static struct weir__key *must_make(const char *text) {
+  struct behaviour b = {0};
+  struct weir__key *key = NULL;
+  struct weir_error err = {.struct_size = sizeof err};
+  cr_assert_eq(make(text, &b, &key, &err), WEIR_OK, "%s", err.message);
+  return key;
+}
+
+static bool same_key(const char *a, const char *b) {
+  struct weir__key *x = must_make(a);
+  struct weir__key *y = must_make(b);
+  bool equal = weir__key_equal(x, y);
+  cr_assert_eq(equal, weir__key_hash(x) == weir__key_hash(y));
+  cr_assert_eq(equal, weir__key_equal(y, x));
+  weir__key_free(x);
+  weir__key_free(y);
+  return equal;
+}
+
+#define BASE                                   \
+  "Driver=fake;Server=h;Database=d;User ID=u;" \
+  "Password=Qz7Kx9Vw3;Trust=true"
+static const char base[] = BASE;
+
+/* Scenario 121. */
+Test(key, spellings_of_one_meaning_are_one_pool, .timeout = 5) {
+  static const char *const rows[] = {
+      "driver=fake;SERVER=h;database=d;user id=u;password=Qz7Kx9Vw3;trust=true",
+      (" Driver = fake ;; Server=h ; Database=d;User ID='u';Password = "
+       "\"Qz7Kx9Vw3\" ;Trust=yes;"),
+      ("Trust=1;Password={Qz7Kx9Vw3};UID=u;Initial Catalog=d;Data Source=h;"
+       "Driver=fake"),
+      ("Driver=fake;Server=old;PWD=old;Server=h;Database=d;User ID=u;"
+       "Password=Qz7Kx9Vw3;Trust=true"),
+      (BASE ";Max Pool Size=100;Min Pool Size=0;Pooling=yes;"
+            "Connection Reset=true;Connection Idle Timeout=5 min;"
+            "Close Timeout=1000ms;Pool Key=canonical"),
+      (BASE ";Max Concurrent Connects=100"),
+      (BASE ";Connect Timeout=99;Command Timeout=0"),
+      (BASE ";Colour=5")};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    cr_assert(same_key(base, rows[i]), "%s", rows[i]);
+  }
+}
+
+Test(key, every_change_of_meaning_is_another_pool, .timeout = 5) {
+  static const char *const rows[] = {"Server=H",
+                                     "Database=D",
+                                     "Database='d '",
+                                     "Database=",
+                                     "User ID=U",
+                                     "Password=qz7Kx9Vw3",
+                                     "Password=Qz7Kx9Vw",
+                                     "Password='Qz7Kx9Vw3 '",
+                                     "Password=",
+                                     "Access Token=t",
+                                     "Trust=false",
+                                     "Trust=",
+                                     "Pooling=false",
+                                     "Min Pool Size=1",
+                                     "Max Pool Size=99",
+                                     "Connection Lifetime=1",
+                                     "Connection Idle Timeout=301",
+                                     "Max Uses=5",
+                                     "Connection Reset=verified",
+                                     "Connection Reset=off",
+                                     "Close Timeout=999ms",
+                                     "Startup=lazy",
+                                     "Startup=require",
+                                     "Max Waiters=1",
+                                     "Probe Window=0",
+                                     "Max Concurrent Connects=1",
+                                     "Pool Key=exact"};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[256];
+    (void)snprintf(text, sizeof text, "%s;%s", base, rows[i]);
+    cr_assert_not(same_key(base, text), "%s", rows[i]);
+  }
+}
+
+Test(key, parts_cannot_be_shifted_into_each_other, .timeout = 5) {
+  cr_assert_not(same_key("Driver=fake;Server=ab;Database=c",
+                         "Driver=fake;Server=a;Database=bc"));
+  cr_assert_not(same_key("Driver=fake;Server='a;Database=b'",
+                         "Driver=fake;Server=a;Database=b"));
+  cr_assert_not(
+      same_key("Driver=fake;Password=x", "Driver=fake;Access Token=x"));
+}
+
+Test(key, exact_compares_the_text, .timeout = 5) {
+  static const char a[] = "Driver=fake;Server=h;Password=p;Pool Key=exact";
+  cr_assert(same_key(a, a));
+  static const char *const rows[] = {
+      "Driver=fake;Server=h;Password=q;Pool Key=exact",
+      "Driver=fake;Server=h;Password='p';Pool Key=exact",
+      "Driver=fake;Server=h;PWD=p;Pool Key=exact",
+      "Driver=fake; Server=h;Password=p;Pool Key=exact",
+      "Driver=fake;server=h;Password=p;Pool Key=exact",
+      "Driver=fake;Password=p;Server=h;Pool Key=exact",
+      "Driver=fake;Server=h;Password=p;Pool Key=exact;",
+      "\357\273\277Driver=fake;Server=h;Password=p;Pool Key=exact",
+      "Driver=fake;Server=h;Password=p;Pool Key=exact;Connect Timeout=15"};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    cr_assert_not(same_key(a, rows[i]), "%s", rows[i]);
+  }
+}
+
+/* ------------------------------------------------------------- discretion */
+
+static bool holds(const void *p, size_t n, const char *what) {
+  return memmem(p, n, what, strlen(what)) != NULL;
+}
+
+/* Everything a key gives out or keeps. */
+static void check_silent(const struct weir__key *key, const char *secret) {
+  char diff[512];
+  size_t n = 0;
+  const void *p = weir__key_parts(key, &n);
+  cr_assert_gt(n, 0);
+  cr_assert_not(holds(p, n, secret));
+  p = weir__key_endpoint(key, &n);
+  cr_assert_not(holds(p, n, secret));
+  p = weir__key_text(key, &n);
+  cr_assert_not(holds(p, n, secret));
+  struct weir__key *other =
+      must_make("Driver=fake;Server=other;Pool Key=exact");
+  (void)weir__key_diff(key, other, diff, sizeof diff);
+  cr_assert_null(strstr(diff, secret));
+  weir__key_free(other);
+}
+
+Test(key, holds_no_secret_anywhere, .timeout = 5) {
+  static const char *const rows[] = {
+      "Driver=fake;Server=h;Password=Qz7Kx9Vw3",
+      "Driver=fake;Server=h;PWD='Qz7Kx9Vw3';Access Token={Qz7Kx9Vw3}",
+      "Driver=fake;Server=h;Password=Qz7Kx9Vw3;Pool Key=exact",
+      ("Driver=fake;pwd=Qz7Kx9Vw3;Server=h;p w d='Qz7Kx9Vw3';Pool Key=exact;"
+       "Password=short")};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct weir__key *key = must_make(rows[i]);
+    check_silent(key, "Qz7Kx9Vw3");
+    weir__key_free(key);
+  }
+}
+
+Test(key, secret_parts_of_the_driver_are_hashed_and_not_shown, .timeout = 5) {
+  struct behaviour b = {.secret_part = true};
+  struct weir__key *key = NULL;
+  struct weir_error err = {.struct_size = sizeof err};
+  cr_assert_eq(make("Driver=fake;Server=h", &b, &key, &err), WEIR_OK);
+  check_silent(key, "Qz7Kx9Vw3");
+  cr_assert_str_eq(weir__key_text(key, NULL), "Driver=fake;Server=h");
+  struct weir__key *without = must_make("Driver=fake;Server=h");
+  cr_assert_not(weir__key_equal(key, without));
+  weir__key_free(key);
+  weir__key_free(without);
+}
+
+Test(key, its_text_reads_as_a_connection_string, .timeout = 5) {
+  struct weir__key *key =
+      must_make("Trust=1;Server='a;b';Max Pool Size=5;PWD=x;Driver=fake;"
+                "Connect Timeout=3;Connection Lifetime=1.5");
+  size_t n = 0;
+  cr_assert_str_eq(weir__key_text(key, &n),
+                   "Driver=fake;Server=\"a;b\";Trust=true;Max Pool Size=5;"
+                   "Connection Lifetime=1500 ms");
+  cr_assert_eq(n, strlen(weir__key_text(key, NULL)));
+  weir__key_free(key);
+}
+
+/* --------------------------------------------------------------- endpoint */
+
+Test(key, endpoints_are_the_drivers_business, .timeout = 5) {
+  struct weir__key *a = must_make("Driver=fake;Server=h;Database=a");
+  struct weir__key *b = must_make("Driver=fake;Server=h;Max Pool Size=2");
+  struct weir__key *c = must_make("Driver=fake;Server=i;Database=a");
+  size_t na = 0;
+  size_t nb = 0;
+  size_t nc = 0;
+  const uint8_t *pa = weir__key_endpoint(a, &na);
+  const uint8_t *pb = weir__key_endpoint(b, &nb);
+  const uint8_t *pc = weir__key_endpoint(c, &nc);
+  cr_assert(na == nb && memcmp(pa, pb, na) == 0);
+  cr_assert_not(na == nc && memcmp(pa, pc, na) == 0);
+  weir__key_free(a);
+  weir__key_free(b);
+  weir__key_free(c);
+}
+
+/* ------------------------------------------------------------------- diff */
+
+static void check_diff(const char *a,
+                       const char *b,
+                       uint32_t count,
+                       const char *names) {
+  struct weir__key *x = must_make(a);
+  struct weir__key *y = must_make(b);
+  char buf[256];
+  cr_assert_eq(weir__key_diff(x, y, buf, sizeof buf), count, "%s", buf);
+  cr_assert_str_eq(buf, names);
+  weir__key_free(x);
+  weir__key_free(y);
+}
+
+Test(key, diff_names_what_differs, .timeout = 5) {
+  check_diff(base, base, 0, "");
+  check_diff("Driver=fake;Server=a", "Driver=fake;Server=b", 1, "Server");
+  check_diff("Driver=fake;Password=a", "Driver=fake;Password=b", 1, "Password");
+  check_diff("Driver=fake;Max Uses=1", "Driver=fake", 1, "Max Uses");
+  check_diff("Driver=fake", "Driver=fake;Max Uses=1", 1, "Max Uses");
+  check_diff("Driver=fake;Server=a;Max Uses=1;User ID=x",
+             "Driver=fake;Server=b;Max Pool Size=3;User ID=x", 3,
+             "Server, Max Uses, Max Pool Size");
+  check_diff("Driver=fake;Server=a", "Driver=fake;Server=b;Pool Key=exact", 1,
+             "Pool Key");
+}
+
+Test(key, diff_of_exact_keys_names_the_option, .timeout = 5) {
+  check_diff("Driver=fake;Server=a;Pool Key=exact",
+             "Driver=fake;Server=b;Pool Key=exact", 1, "Server");
+  check_diff("Driver=fake;pwd=a;Pool Key=exact",
+             "Driver=fake;pwd=b;Pool Key=exact", 1, "pwd");
+  check_diff("Driver=fake;Server=a;Pool Key=exact",
+             "Driver=fake;Server=a;Pool Key=exact ", 1, "end of text");
+  check_diff("Driver=fake;Server=a;Pool Key=exact",
+             "Server=a;Driver=fake;Pool Key=exact", 2, "Driver, Server");
+}
+
+Test(key, diff_leaves_out_what_does_not_fit, .timeout = 5) {
+  struct weir__key *x = must_make("Driver=fake;Server=a;Database=a;User ID=a");
+  struct weir__key *y = must_make("Driver=fake;Server=b;Database=b;User ID=b");
+  char buf[16];
+  cr_assert_eq(weir__key_diff(x, y, buf, sizeof buf), 3);
+  cr_assert_str_eq(buf, "Server, User ID");
+  cr_assert_eq(weir__key_diff(x, y, buf, 1), 3);
+  cr_assert_str_eq(buf, "");
+  cr_assert_eq(weir__key_diff(x, y, NULL, 0), 3);
+  weir__key_free(x);
+  weir__key_free(y);
+}
+
+/* --------------------------------------------------------------- failures */
+
+static void check_fails(struct behaviour b, int code, const char *message) {
+  static const int32_t keys[] = {WEIR_DRV_KEY_POOL, WEIR_DRV_KEY_ENDPOINT,
+                                 WEIR_DRV_KEY_DISPLAY};
+  for (size_t i = 0; i < 3; i++) {
+    struct weir__key *key = NULL;
+    struct weir_error err = {.struct_size = sizeof err};
+    b.only = keys[i];
+    cr_assert_eq(make("Driver=fake;Server=h", &b, &key, &err), code);
+    cr_assert_str_eq(err.message, message);
+    cr_assert_null(key);
+  }
+}
+
+Test(key, a_driver_that_fails_makes_no_key, .timeout = 5) {
+  check_fails((struct behaviour){.answer = WEIR_DRV_FAIL}, WEIR_E_FAIL,
+              "driver \"fake\": cannot make the pool's key: the driver or "
+              "OpenSSL failed");
+  check_fails((struct behaviour){.answer = WEIR_DRV_E_NOMEM}, WEIR_E_NOMEM,
+              "driver \"fake\": cannot make the pool's key: no memory");
+}
+
+Test(key, a_driver_that_breaks_the_contract_makes_no_key, .timeout = 5) {
+  check_fails((struct behaviour){.no_name = true}, WEIR_E_FAIL,
+              "driver \"fake\": cannot make the pool's key: the driver or "
+              "OpenSSL failed");
+  check_fails((struct behaviour){.endless = true}, WEIR_E_SPACE,
+              "driver \"fake\": cannot make the pool's key: it is too long");
+}
+
+static int fail_after; /* allocations that still succeed */
+static void *(*real_resize)(void *p, size_t n);
+static void *(*real_alloc)(size_t n);
+
+static void *failing_resize(void *p, size_t n) {
+  return fail_after-- > 0 ? real_resize(p, n) : NULL;
+}
+
+static void *failing_alloc(size_t n) {
+  return fail_after-- > 0 ? real_alloc(n) : NULL;
+}
+
+Test(key, survives_the_failure_of_any_allocation, .timeout = 5) {
+  int rc = WEIR_E_NOMEM;
+  int tries = 0;
+  real_resize = weir__seams.resize;
+  real_alloc = weir__seams.alloc;
+  weir__seams.resize = failing_resize;
+  weir__seams.alloc = failing_alloc;
+  for (; rc != WEIR_OK && tries < 100; tries++) {
+    struct behaviour b = {0};
+    struct weir__key *key = NULL;
+    struct weir_error err = {.struct_size = sizeof err};
+    fail_after = tries + 1; /* the first is that of weir__options_split() */
+    rc = make(base, &b, &key, &err);
+    cr_assert(rc == WEIR_OK || rc == WEIR_E_NOMEM);
+    cr_assert_eq(rc == WEIR_OK, key != NULL);
+    weir__key_free(key);
+  }
+  cr_assert_gt(tries, 5);
+  cr_assert_lt(tries, 100);
+}
