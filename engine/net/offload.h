@@ -24,10 +24,11 @@ struct weir__lane;
 /* A piece of work in its owner's memory: set run, drop and fair_key, zero the
  * rest.  Exactly one of these ends it: run(), drop(), or a
  * weir__offload_withdraw() that answered true.  Once run() or drop() has been
- * called the job is not touched any more and may be freed from inside. */
+ * called the job is not touched any more and may be freed from inside.  Jobs are
+ * dropped at stop, and when not a single thread could be started for them. */
 struct weir__job {
   void (*run)(struct weir__job *job);  /* on an offload thread, no lock held */
-  void (*drop)(struct weir__job *job); /* at stop: will never run; or NULL */
+  void (*drop)(struct weir__job *job); /* will never run: see stop; or NULL */
   uint64_t fair_key;
 
   struct weir__job *next; /* the rest is the offload's */

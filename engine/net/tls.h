@@ -3,8 +3,8 @@
  *
  * OpenSSL 3 between two memory BIOs; no descriptor, no clock of its own.  By
  * default the server's chain and name are verified, TLS 1.2 is the least, and
- * session tickets are kept and offered.  tls.c and tls_config.c are the only
- * files that know libssl. */
+ * session tickets are kept and offered.  Only the files
+ * tls*.c know libssl. */
 #ifndef WEIR_NET_TLS_H
 #define WEIR_NET_TLS_H
 
@@ -35,7 +35,9 @@ void weir__tls_free(struct weir__tls *tls);
 
 /* Makes a client's TLS state.  partition: tickets are shared only among states
  * of one partition (one set of credentials), peer, server and verify name, and
- * configuration.
+ * configuration; none are kept without a peer.  pin_file is honoured even with
+ * WEIR_DRV_TLS_NO_VERIFY, and stands in for chain, dates and name.  A ca_file
+ * may also hold the server's own certificate.
  * Returns WEIR_DRV_DONE; WEIR_DRV_FAIL with *err (kind CONFIG: a file that
  * cannot be read or holds no certificate, a bad version, no name to verify);
  * WEIR_DRV_E_UNSUPPORTED: unknown flags or a larger struct; WEIR_DRV_E_NOMEM.
@@ -48,6 +50,10 @@ weir_drv_status weir__tls_open(struct weir__tls *tls,
                                const struct weir_drv_tls_args *args,
                                weir_drv_tls **out,
                                struct weir_drv_error *err);
+
+/* Describes in *err why a state failed.  Returns WEIR_DRV_FAIL. */
+weir_drv_status weir__tls_error(const weir_drv_tls *t,
+                                struct weir_drv_error *err);
 
 /* Carries the handshake on.  Returns WEIR_DRV_DONE (also when called again);
  * WEIR_DRV_WAIT: drain, send, receive, feed, call again; WEIR_DRV_FAIL with
