@@ -436,6 +436,12 @@ Test(resolver_end,
   sem_post(&gate);
 }
 
+static void note_and_open(struct weir__lookup *lookup) {
+  note(lookup);
+  sem_post(&gate);
+  sem_post(&gate);
+}
+
 Test(resolver_end,
      fails_what_waits_when_the_threads_end,
      .init = set_up,
