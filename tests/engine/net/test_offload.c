@@ -188,8 +188,8 @@ Test(offload, gives_back_a_job_that_has_not_started) {
   open_gate(1);
   await(&ended, 1);
   cr_assert_eq(stop_in(5 * WEIR_NS_PER_S), 0);
-  cr_assert_eq(order_n, 1);
-  cr_assert_eq(dropped, 0);
+  cr_assert_eq(atomic_load(&order_n), 1);
+  cr_assert_eq(atomic_load(&dropped), 0);
 }
 
 Test(offload, gives_back_from_the_middle_of_a_queue) {
@@ -220,7 +220,7 @@ Test(offload, drops_at_its_end_what_has_not_started) {
   open_gate(3);
   uint32_t stuck = stop_in(5 * WEIR_NS_PER_S);
   cr_assert_eq(stuck, 0);
-  cr_assert_eq(order_n + dropped, 3);
+  cr_assert_eq(atomic_load(&order_n) + atomic_load(&dropped), 3);
 }
 
 /* The stuck thread frees what is left once it returns; under the leak checker
@@ -280,7 +280,7 @@ Test(offload, refuses_a_job_when_no_thread_can_start) {
   cr_assert_null(job.job.lane);
   cr_assert_eq(stats().queued, 0);
   cr_assert_eq(stop_in(0), 0);
-  cr_assert_eq(dropped, 0);
+  cr_assert_eq(atomic_load(&dropped), 0);
 }
 
 Test(offload, makes_do_with_the_threads_it_has) {

@@ -59,11 +59,12 @@ static int resolve(const char *host,
   atomic_fetch_add(&asked, 1);
   sem_post(&arrived);
   sem_wait(&gate);
-  if (verdict != 0) {
+  int rc = atomic_load(&verdict);
+  if (rc != 0) {
     errno = ENFILE;
-    return verdict;
+    return rc;
   }
-  *out = answer(0, n_answers);
+  *out = answer(0, atomic_load(&n_answers));
   return 0;
 }
 
@@ -166,7 +167,7 @@ Test(resolver, answers_literal_addresses_at_once) {
     struct want want;
     init(&want);
     cr_assert_eq(begin(&want, cases[i].host, 99), 0);
-    cr_assert_eq(want.calls, 1, "%s", cases[i].host);
+    cr_assert_eq(atomic_load(&want.calls), 1, "%s", cases[i].host);
     cr_assert_eq(want.lookup.status, WEIR_DRV_DONE, "%s", cases[i].host);
     cr_assert_eq(want.lookup.n, 1);
     cr_assert_eq(want.lookup.addr[0].family, cases[i].family);
@@ -181,7 +182,7 @@ Test(resolver, refuses_a_literal_that_is_none) {
   struct want want;
   init(&want);
   cr_assert_eq(begin(&want, "1::2::3", 99), 0);
-  cr_assert_eq(want.calls, 1);
+  cr_assert_eq(atomic_load(&want.calls), 1);
   cr_assert_eq(want.lookup.status, WEIR_DRV_FAIL);
   cr_assert_not_null(strstr(want.lookup.reason, "host '1::2::3': "));
 }
@@ -198,7 +199,7 @@ Test(resolver, refuses_hosts_that_are_no_text) {
   cr_assert_eq(weir__resolver_begin(resolver, l, longest, sizeof longest, 1, 0),
                -EINVAL);
   cr_assert_eq(weir__resolver_begin(resolver, l, "a", 1, 1, AF_UNIX), -EINVAL);
-  cr_assert_eq(want.calls, 0);
+  cr_assert_eq(atomic_load(&want.calls), 0);
 }
 
 Test(resolver, asks_once_for_all_who_began_before_the_answer) {
@@ -214,7 +215,7 @@ Test(resolver, asks_once_for_all_who_began_before_the_answer) {
     cr_assert_eq(want[i].lookup.n, 2);
     weir__lookup_fini(&want[i].lookup);
   }
-  cr_assert_eq(asked, 1);
+  cr_assert_eq(atomic_load(&asked), 1);
 }
 
 Test(resolver, asks_again_after_the_answer) {
@@ -226,7 +227,7 @@ Test(resolver, asks_again_after_the_answer) {
     await(&want.done, 1);
     weir__lookup_fini(&want.lookup);
   }
-  cr_assert_eq(asked, 2);
+  cr_assert_eq(atomic_load(&asked), 2);
 }
 
 Test(resolver, does_not_let_one_name_wait_for_another) {
@@ -242,7 +243,7 @@ Test(resolver, does_not_let_one_name_wait_for_another) {
   sem_post(&gate);
   await(&slow.done, 1);
   await(&quick.done, 1);
-  cr_assert_eq(asked, 2);
+  cr_assert_eq(atomic_load(&asked), 2);
   weir__lookup_fini(&slow.lookup);
   weir__lookup_fini(&quick.lookup);
 }
@@ -311,7 +312,7 @@ Test(resolver, does_not_call_a_look_up_that_was_given_up) {
   cr_assert(weir__resolver_forget(resolver, &gone.lookup));
   sem_post(&gate);
   await(&stays.done, 1);
-  cr_assert_eq(gone.calls, 0);
+  cr_assert_eq(atomic_load(&gone.calls), 0);
   cr_assert_not(weir__resolver_forget(resolver, &stays.lookup));
   weir__lookup_fini(&stays.lookup);
 }
@@ -327,7 +328,7 @@ Test(resolver, serves_newcomers_with_a_question_that_was_given_up) {
   cr_assert_eq(begin(&later, "db.example", 1433), 0);
   sem_post(&gate);
   await(&later.done, 1);
-  cr_assert_eq(asked, 1);
+  cr_assert_eq(atomic_load(&asked), 1);
   weir__lookup_fini(&later.lookup);
 }
 
@@ -346,7 +347,7 @@ Test(resolver, does_not_ask_for_a_name_that_nobody_wants_any_more) {
   sem_post(&gate);
   await(&busy[0].done, 1);
   await(&busy[1].done, 1);
-  cr_assert_eq(asked, 2);
+  cr_assert_eq(atomic_load(&asked), 2);
   weir__lookup_fini(&busy[0].lookup);
   weir__lookup_fini(&busy[1].lookup);
 }
@@ -380,7 +381,7 @@ Test(resolver, waits_for_a_call_that_is_under_way) {
   await(&inside, 1);
   cr_assert_eq(pthread_create(&thread, NULL, open_leave, NULL), 0);
   cr_assert_not(weir__resolver_forget(resolver, &want.lookup));
-  cr_assert_eq(left, 1);
+  cr_assert_eq(atomic_load(&left), 1);
   pthread_join(thread, NULL);
   weir__lookup_fini(&want.lookup);
 }
@@ -460,7 +461,7 @@ Test(resolver_end,
   sem_post(&gate);
   cr_assert_eq(
       weir__offload_stop(offload, weir__clock_now() + 5 * WEIR_NS_PER_S), 0);
-  cr_assert_eq(waits.calls, 1);
+  cr_assert_eq(atomic_load(&waits.calls), 1);
   cr_assert_eq(waits.lookup.status, WEIR_DRV_FAIL);
   weir__resolver_free(resolver);
   weir__lookup_fini(&busy[0].lookup);
@@ -480,7 +481,7 @@ Test(resolver, fails_a_look_up_when_no_thread_can_start) {
   init(&want);
   weir__seams.thread_start = refuse_thread;
   cr_assert_eq(begin(&want, "db.example", 1433), 0);
-  cr_assert_eq(want.calls, 1);
+  cr_assert_eq(atomic_load(&want.calls), 1);
   cr_assert_eq(want.lookup.status, WEIR_DRV_FAIL);
   cr_assert(want.lookup.temporary);
   cr_assert_str_eq(want.lookup.reason,

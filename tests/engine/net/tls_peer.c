@@ -12,7 +12,7 @@
 
 static void add_extension(X509 *cert, int nid, const char *value) {
   X509V3_CTX ctx;
-  X509V3_set_ctx_nodb(&ctx);
+  memset(&ctx, 0, sizeof ctx);
   X509V3_set_ctx(&ctx, cert, cert, NULL, NULL, 0);
   X509_EXTENSION *ext = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
   cr_assert_not_null(ext);
