@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* reactor.h - the engine's own thread: tasks, deadlines, descriptors.
+ *
+ * One thread runs a libuv loop that sees three handles: one uv_poll on an epoll
+ * set of ours in which every watch is, one uv_async for wake-ups and one
+ * uv_timer for the earliest deadline of our heap.  It sleeps until one of them
+ * has something to say (P13).  Only reactor.c knows libuv.
+ *
+ * With weir__seams.virtual_time the uv_timer is never armed: each move of
+ * virtual time kicks the loop, which then fires what is due by
+ * weir__clock_now(). */
+#ifndef WEIR_REACTOR_H
+#define WEIR_REACTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/heap.h"
+#include "sys/clock.h"
+
+struct weir__reactor;
+
+/* Work for the reactor thread, in its owner's memory.  The reactor does not
+ * touch a task after it has called run(), which may free it or post it again. */
+struct weir__task {
+  void (*run)(struct weir__task *task);
+  struct weir__task *next; /* the reactor's */
+};
+
+/* A deadline.  Zeroed memory is a timer that is not set.  The reactor does not
+ * touch it after it has called fire(), unless fire() set it again. */
+struct weir__timer {
+  void (*fire)(struct weir__timer *timer);
+  struct weir__heap_node node; /* the reactor's; key = deadline */
+};
+
+/* Events of a watch: WEIR_DRV_EV_READ (1), WEIR_DRV_EV_WRITE (2), and: */
+#define WEIR_WATCH_HANGUP UINT32_C(4) /* the peer is gone or has ended */
+
+/* A descriptor to be watched.  The owner sets ready and fd, zeroes the rest. */
+struct weir__watch {
+  /* events: those of the watched ones that hold.  An error on the descriptor
+   * shows as every watched event, so that whoever looks finds out. */
+  void (*ready)(struct weir__watch *watch, uint32_t events);
+  int fd;
+  uint32_t events; /* what is watched now; written by the reactor only */
+};
+
+/* Starts a reactor thread.
+ * Returns 0 or -errno (EMFILE, ENOMEM, EAGAIN).
+ * Owns: *out until weir__reactor_stop().  Threads: any.  Blocks: no. */
+int weir__reactor_start(struct weir__reactor **out);
+
+/* Runs every task posted so far and those that they post, joins the thread and
+ * frees all.  Timers that are set do not fire and watches are forgotten.  A
+ * weir__reactor_post() whose task has run may still be returning; none may
+ * begin after this has begun, but from the reactor thread.  NULL is fine.
+ * Threads: any but the reactor's.  Blocks: until the tasks have run. */
+void weir__reactor_stop(struct weir__reactor *reactor);
+
+/* Has task->run() called on the reactor thread.  Tasks of one thread run in the
+ * order in which it posted them.  Takes no lock, so locks may be held.
+ * Threads: any.  Blocks: no.  Never fails. */
+void weir__reactor_post(struct weir__reactor *reactor, struct weir__task *task);
+
+/* True on the reactor's own thread.  No system call. */
+bool weir__reactor_here(const struct weir__reactor *reactor);
+
+/* Sets, moves or (with WEIR_NEVER) clears a timer.  One that is due fires from
+ * the loop, never from here; timers of one deadline fire in the order in which
+ * they were set.  Real timers are never early and about 1 ms late.
+ * Threads: the reactor's. */
+void weir__reactor_timer(struct weir__reactor *reactor,
+                         struct weir__timer *timer,
+                         uint64_t at);
+
+/* True while it is set.  Threads: the reactor's. */
+static inline bool weir__timer_set(const struct weir__timer *timer) {
+  return timer->node.member;
+}
+
+/* Watches a descriptor for events from now on, level-triggered: ready() is
+ * called for as long as they hold.  WEIR_WATCH_HANGUP alone is edge-triggered:
+ * one call for each change, so that a dead descriptor that nobody closes yet
+ * does not spin.  With events 0 the descriptor leaves the set; do that before
+ * closing it.  Inside a ready() any watch may be changed, removed and freed: no
+ * event of the past is delivered to it afterwards.
+ * Returns 0 or -errno (EBADF, EPERM: cannot be watched, ENOMEM, ENOSPC); on
+ * failure the watch is as it was.  Removing always succeeds.
+ * Threads: the reactor's.  Blocks: no. */
+int weir__reactor_watch(struct weir__reactor *reactor,
+                        struct weir__watch *watch,
+                        uint32_t events);
+
+/* How often the loop has woken up so far.  Threads: any. */
+uint64_t weir__reactor_wakes(const struct weir__reactor *reactor);
+
+#endif
