@@ -26,7 +26,7 @@ void gates_install(void);
  * back what gates_install() replaced. */
 void gates_restore(void);
 
-/* From now on threads stop at name.  The name is copied by reference: use a
+/* From now on threads stop at name.  The name is kept by reference: use a
  * literal. */
 void gate_hold(const char *name);
 
