@@ -65,6 +65,7 @@ _Noreturn static void run_child(const struct count_calls *what) {
 
 struct tracer {
   struct count_calls_result found;
+  bool reaped; /* the child is gone; its id may be somebody else's */
   bool counting;
   bool ended; /* the second marker was seen */
 };
@@ -153,6 +154,7 @@ static int follow(struct tracer *t, pid_t child) {
     }
     rc = rc == 0 ? wait_for(child, &status) : rc;
   }
+  t->reaped = rc == 0;
   return rc == 0 ? explain_end(t, status) : rc;
 }
 
@@ -171,7 +173,7 @@ int count_system_calls(const struct count_calls *what,
   int rc = follow(&tracer, child);
   if (rc == 0) {
     *out_result = tracer.found;
-  } else if (kill(child, SIGKILL) == 0) {
+  } else if (!tracer.reaped && kill(child, SIGKILL) == 0) {
     int status;
     (void)wait_for(child, &status);
   }
