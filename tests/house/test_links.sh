@@ -6,18 +6,26 @@ cd "$(dirname "$0")/../.." || exit 1
 passed=0
 failed=0
 
+# broken PAGE: prints the links of a page that lead nowhere.
+broken() {
+  local target
+  grep -oE '\]\([^) ]+\)' "$1" | sed -e 's/^](//' -e 's/)$//' |
+    while read -r target; do
+      case $target in
+        *://* | '#'*) continue ;;
+      esac
+      [ -e "$(dirname "$1")/${target%%#*}" ] || echo "$1: there is no $target"
+    done
+}
+
 while read -r page; do
-  while read -r target; do
-    case $target in
-      *://* | '#'*) continue ;;
-    esac
-    if [ -e "$(dirname "$page")/${target%%#*}" ]; then
-      passed=$((passed + 1))
-    else
-      failed=$((failed + 1))
-      echo "$page: there is no $target"
-    fi
-  done < <(grep -oE '\]\([^) ]+\)' "$page" | sed -e 's/^](//' -e 's/)$//')
+  problems=$(broken "$page")
+  if [ -z "$problems" ]; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    echo "$problems"
+  fi
 done < <(find . -name '*.md' -not -path './build/*' -not -path './.git/*')
 
 echo "$passed passed, $failed failed"
