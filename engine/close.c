@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/container.h"
 #include "engine.h"
 #include "growth.h"
 #include "loader.h"
@@ -59,8 +60,7 @@ static bool wanted_now(struct weir__pool *pool) {
 }
 
 static struct weir_drv_hconn *of_timer(struct weir__timer *timer) {
-  return (struct weir_drv_hconn *)((char *)timer -
-                                   offsetof(struct weir_drv_hconn, timer));
+  return weir_container_of(timer, struct weir_drv_hconn, timer);
 }
 
 static void on_time(struct weir__timer *timer) {

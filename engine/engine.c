@@ -15,6 +15,7 @@
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/mem.h"
+#include "sys/park.h"
 #include "sys/thread.h"
 
 #define OFFLOAD_DEFAULT 16u

@@ -171,7 +171,7 @@ static int32_t step_once(struct weir_drv_hconn *s, uint32_t why) {
                                .n_want = s->n_wants,
                                .want = wants};
   memcpy(wants, s->wants, s->n_wants * sizeof wants[0]);
-  if (s->request != WEIR_DRV_REQ_NONE && weir__load_seq_u32(&s->replied) != 0) {
+  if (weir__request_answered(s)) {
     wake.why |= WEIR_DRV_WHY_REPLY;
     weir__request_reply(s, &wake);
   }

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "base/container.h"
 #include "engine.h"
 #include "op.h"
 #include "sys/assert.h"
@@ -79,8 +80,7 @@ bool weir__remote_expire(struct weir_drv_hconn *session) {
 
 static void on_timer(struct weir__timer *timer) {
   struct weir_drv_hconn *s =
-      (struct weir_drv_hconn *)((char *)timer -
-                                offsetof(struct weir_drv_hconn, timer));
+      weir_container_of(timer, struct weir_drv_hconn, timer);
   if (weir__clock_now() >= s->limit) {
     expire(s);
     return;
@@ -179,16 +179,14 @@ static void take_word(struct weir_drv_hconn *s) {
 
 static void run_posted(struct weir__task *task) {
   struct weir_drv_hconn *s =
-      (struct weir_drv_hconn *)((char *)task -
-                                offsetof(struct weir_drv_hconn, task));
+      weir_container_of(task, struct weir_drv_hconn, task);
   take_word(s);
   s->run(s);
 }
 
 static void run_reply(struct weir__task *task) {
   struct weir_drv_hconn *s =
-      (struct weir_drv_hconn *)((char *)task -
-                                offsetof(struct weir_drv_hconn, reply_task));
+      weir_container_of(task, struct weir_drv_hconn, reply_task);
   uint32_t word = weir__and_seq_u32(&s->op, ~WEIR_OP_REPLIED);
   s->replied = true;
   if ((word & WEIR_OP_OWNER) == WEIR_OP_PARKED) {

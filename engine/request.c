@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "engine.h"
 #include "key.h"
 #include "net/drv_error.h"
@@ -16,13 +17,11 @@
 #include "sys/mem.h"
 
 static struct weir_drv_hconn *of_lookup(struct weir__lookup *lookup) {
-  return (struct weir_drv_hconn *)((char *)lookup -
-                                   offsetof(struct weir_drv_hconn, lookup));
+  return weir_container_of(lookup, struct weir_drv_hconn, lookup);
 }
 
 static struct weir_drv_hconn *of_job(struct weir__job *job) {
-  return (struct weir_drv_hconn *)((char *)job -
-                                   offsetof(struct weir_drv_hconn, job));
+  return weir_container_of(job, struct weir_drv_hconn, job);
 }
 
 static void fail_reply(struct weir_drv_hconn *s,

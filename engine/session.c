@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "engine.h"
 #include "loader.h"
 #include "pool.h"
@@ -22,8 +23,7 @@ void weir__session_forget_fd(struct weir_drv_hconn *session, weir_drv_fd fd) {
 }
 
 static struct weir_drv_hconn *of_streams(struct weir__streams *streams) {
-  return (struct weir_drv_hconn *)((char *)streams -
-                                   offsetof(struct weir_drv_hconn, streams));
+  return weir_container_of(streams, struct weir_drv_hconn, streams);
 }
 
 /* A descriptor is about to be closed.  Watches exist only while the reactor

@@ -48,6 +48,7 @@ struct weir__slot {
   /* Coarse time of the last release; written by the owner before the slot
    * becomes idle. */
   _Atomic uint64_t idle_since;
+  _Atomic uint64_t expires; /* end of the session's life; WEIR_NEVER: none */
   _Atomic uint32_t served; /* leases given to the present session; owner's */
   _Atomic uint32_t ran;    /* 1: the present lease used the driver; owner's */
   _Atomic uint64_t uses;   /* leases given; written by the owner */
@@ -59,8 +60,10 @@ struct weir__slot {
   struct weir__caller *_Atomic driver;
   uint32_t index;  /* in the pool */
   uint32_t number; /* in the process: the index of lease handles */
-  char pad[32];    /* two lines: neighbours are prefetched in pairs */
+  char pad[48];    /* two lines: neighbours are prefetched in pairs */
 };
+
+_Static_assert(sizeof(struct weir__slot) == 128, "a slot is two lines");
 
 #define WEIR_SLOT_CHUNK 8u
 

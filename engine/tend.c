@@ -4,19 +4,19 @@
 #include <stddef.h>
 
 #include "close.h"
+#include "base/container.h"
 #include "engine.h"
 #include "growth.h"
+#include "remote.h"
 #include "session.h"
 #include "sys/clock.h"
 
 static struct weir__pool *of_task(struct weir__task *task) {
-  return (struct weir__pool *)((char *)task -
-                               offsetof(struct weir__pool, tend_task));
+  return weir_container_of(task, struct weir__pool, tend_task);
 }
 
 static struct weir__pool *of_timer(struct weir__timer *timer) {
-  return (struct weir__pool *)((char *)timer -
-                               offsetof(struct weir__pool, tend_timer));
+  return weir_container_of(timer, struct weir__pool, tend_timer);
 }
 
 static bool above_min(struct weir__pool *pool) {

@@ -33,7 +33,8 @@ bool weir__bits_init(struct weir__bits *bits, uint32_t size) {
 }
 
 void weir__bits_fini(struct weir__bits *bits) {
-  weir__mem_free((void *)bits->level[0]);
+  /* Through an integer: the members are atomic, their memory is not. */
+  weir__mem_free((void *)(uintptr_t)bits->level[0]);
   bits->level[0] = NULL;
 }
 
