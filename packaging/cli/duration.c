@@ -51,7 +51,7 @@ const char *duration_text(int64_t ns, char buf[32]) {
     int64_t ns;
   } steps[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
   size_t i = 0;
-  while (i < 3 && ns >= steps[i].ns * 999 + steps[i].ns / 2) {
+  while (i < 3 && ns >= steps[i].ns * 1000 - steps[i].ns / 2) {
     i++;
   }
   int64_t unit = steps[i].ns;

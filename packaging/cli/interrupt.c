@@ -30,11 +30,20 @@ static void unlock(void) {
   (void)pthread_mutex_unlock(&watch.mu);
 }
 
+/* A signal that was ignored when the program started stays so: a shell does
+ * that for commands in the background. */
+static void add_unless_ignored(sigset_t *set, int sig) {
+  struct sigaction action;
+  if (sigaction(sig, NULL, &action) != 0 || action.sa_handler != SIG_IGN) {
+    (void)sigaddset(set, sig);
+  }
+}
+
 /* SIGUSR2 only wakes the thread so that it sees stopping. */
 static void fill_set(sigset_t *set) {
   (void)sigemptyset(set);
-  (void)sigaddset(set, SIGINT);
-  (void)sigaddset(set, SIGTERM);
+  add_unless_ignored(set, SIGINT);
+  add_unless_ignored(set, SIGTERM);
   (void)sigaddset(set, SIGUSR2);
 }
 

@@ -156,7 +156,9 @@ static void put_piece(struct out *out, const struct piece *piece, uint32_t i) {
     return;
   }
   put_fill(out->to, ' ', right ? pad + 1 : 1);
-  (void)fwrite(table->held.p + piece->at, 1, piece->len, out->to);
+  if (piece->len > 0) {
+    (void)fwrite(table->held.p + piece->at, 1, piece->len, out->to);
+  }
   put_fill(out->to, ' ', right || last ? 0 : pad);
 }
 

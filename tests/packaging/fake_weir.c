@@ -432,6 +432,7 @@ int32_t weir_acquire(weir_h pool,
   if (opening != NULL) {
     rc = open_fails(opening, err);
   } else if (strstr(string, "Fake=hang") != NULL) {
+    (void)fputs("fake: waiting\n", stderr);
     while (fake.open) {
       (void)pthread_cond_wait(&fake.changed, &fake.mu);
     }
