@@ -88,7 +88,7 @@ static int take_number(const char *name,
 }
 
 static int take_server(struct args *args, const char *text) {
-  uint32_t pid;
+  uint32_t pid = 0;
   int code = take_number("server-pid", text, INT32_MAX, &pid);
   if (code != EXIT_CODE_OK) {
     return code;

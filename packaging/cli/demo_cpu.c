@@ -35,7 +35,7 @@ static int read_line(const char *path, char *buf, int size) {
 static int read_thread(pid_t pid, const char *tid, int64_t *sum) {
   char path[320];
   char line[128];
-  int64_t ns;
+  int64_t ns = 0;
   (void)snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid,
                  tid);
   int rc = read_line(path, line, sizeof line);
@@ -82,8 +82,8 @@ static int read_stat(pid_t pid, int64_t *out_ns) {
   if (rc < 0) {
     return rc;
   }
-  int64_t user;
-  int64_t system;
+  int64_t user = 0;
+  int64_t system = 0;
   const char *rest = strrchr(line, ')');
   if (rest == NULL || sscanf(rest,
                              ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "

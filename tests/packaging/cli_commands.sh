@@ -5,6 +5,7 @@
 set -u
 
 weirctl=$1
+test -x "$weirctl" || { echo "no program $weirctl"; exit 1; }
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 export WEIR_CONNINFO='Driver=fake;Password=hunter2'

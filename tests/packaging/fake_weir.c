@@ -522,10 +522,12 @@ int32_t weir_exec(weir_h handle,
   }
   (void)pthread_mutex_lock(&fake.mu);
   struct fake_lease *lease = find_lease(handle);
-  lease->script = script;
-  lease->at = 0;
+  if (lease != NULL) {
+    lease->script = script;
+    lease->at = 0;
+  }
   (void)pthread_mutex_unlock(&fake.mu);
-  return WEIR_OK;
+  return lease != NULL ? WEIR_OK : WEIR_E_HANDLE;
 }
 
 /* Waits for weir_cancel().  Under fake.mu. */
@@ -537,24 +539,34 @@ static int32_t hang(struct fake_lease *lease, struct weir_error *err) {
               "cancelled");
 }
 
+/* Reads the next item of a lease's script.  Under fake.mu. */
+static int32_t next_item(struct fake_lease *lease,
+                         struct weir_item *out,
+                         struct weir_error *err) {
+  const struct weir_item *item = &lease->script->items[lease->at];
+  if (lease->script->how == HANGS && item->type == WEIR_ITEM_COUNT) {
+    return hang(lease, err);
+  }
+  if (item->type == 0) {
+    return statement_fails(lease->script, err);
+  }
+  *out = *item;
+  out->struct_size = sizeof *out;
+  out->columns_stride = sizeof(struct weir_column);
+  out->rows = item->type == WEIR_ITEM_ROWS ? ROWS : 0;
+  bool stay = lease->script->how == ENDLESS && item->type == WEIR_ITEM_ROWS;
+  lease->at += stay && !lease->cancelled ? 0 : 1;
+  return WEIR_OK;
+}
+
 int32_t weir_next(weir_h handle,
                   struct weir_item *out,
                   struct weir_error *err) {
   (void)pthread_mutex_lock(&fake.mu);
   struct fake_lease *lease = find_lease(handle);
-  const struct weir_item *item = &lease->script->items[lease->at];
-  int32_t rc = WEIR_OK;
-  if (lease->script->how == HANGS && item->type == WEIR_ITEM_COUNT) {
-    rc = hang(lease, err);
-  } else if (item->type == 0) {
-    rc = statement_fails(lease->script, err);
-  } else {
-    *out = *item;
-    out->struct_size = sizeof *out;
-    out->columns_stride = sizeof(struct weir_column);
-    out->rows = item->type == WEIR_ITEM_ROWS ? ROWS : 0;
-    bool stay = lease->script->how == ENDLESS && item->type == WEIR_ITEM_ROWS;
-    lease->at += stay && !lease->cancelled ? 0 : 1;
+  int32_t rc = WEIR_E_HANDLE;
+  if (lease != NULL && lease->script != NULL) {
+    rc = next_item(lease, out, err);
   }
   (void)pthread_mutex_unlock(&fake.mu);
   return rc;
