@@ -49,19 +49,28 @@ static uint64_t read_le64(const void *p) {
   return value;
 }
 
-static double read_double(const void *p) {
-  uint64_t bits = read_le64(p);
+static double double_of(uint64_t bits) {
   double value;
   memcpy(&value, &bits, sizeof value);
   return value;
 }
 
+static uint64_t bits_of(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static double read_double(const void *p) {
+  return double_of(read_le64(p));
+}
+
+/* The shortest of the three lengths that reads back as the same bits. */
 static void add_double(struct text_buf *to, double value) {
   char text[40];
   for (int digits = 15; digits <= 17; digits++) {
     (void)snprintf(text, sizeof text, "%.*g", digits, value);
-    /* Exact comparison is the point: the text must read back as value. */
-    if (memcmp(&(double){strtod(text, NULL)}, &value, sizeof value) == 0) {
+    if (bits_of(strtod(text, NULL)) == bits_of(value)) {
       break;
     }
   }

@@ -70,7 +70,7 @@ static int open_pool(weir_h engine, struct side *side, weir_h *out_pool) {
 /* The keys' texts hold no secrets, so only the engine can tell whether those
  * are equal: for equal keys it answers with the same pool. */
 static int compare_secrets(weir_h engine, struct side *sides, bool *out_same) {
-  weir_h pools[2];
+  weir_h pools[2] = {0, 0};
   int code = open_pool(engine, &sides[0], &pools[0]);
   if (code != EXIT_CODE_OK) {
     return code;

@@ -2,8 +2,9 @@
 /* demo_cpu.c - processor time of this process and of another. */
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -31,6 +32,18 @@ static int read_line(const char *path, char *buf, int size) {
   return rc;
 }
 
+/* Reads a number that is not negative.  Returns where it ends, or NULL. */
+static const char *read_number(const char *text, int64_t *out) {
+  char *end;
+  errno = 0;
+  long long n = strtoll(text, &end, 10);
+  if (end == text || errno != 0 || n < 0) {
+    return NULL;
+  }
+  *out = n;
+  return end;
+}
+
 /* Time on a processor of one thread, in ns: schedstat's first number. */
 static int read_thread(pid_t pid, const char *tid, int64_t *sum) {
   char path[320];
@@ -39,7 +52,7 @@ static int read_thread(pid_t pid, const char *tid, int64_t *sum) {
   (void)snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid,
                  tid);
   int rc = read_line(path, line, sizeof line);
-  if (rc == 0 && sscanf(line, "%" SCNd64, &ns) != 1) {
+  if (rc == 0 && read_number(line, &ns) == NULL) {
     rc = -EPROTO;
   }
   *sum += rc == 0 ? ns : 0;
@@ -57,6 +70,7 @@ static int read_schedstat(pid_t pid, int64_t *out_ns) {
   int64_t sum = 0;
   int rc = 0;
   struct dirent *entry;
+  /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this dir. */
   while (rc == 0 && (entry = readdir(dir)) != NULL) {
     if (entry->d_name[0] != '.') {
       rc = read_thread(pid, entry->d_name, &sum);
@@ -71,9 +85,18 @@ static int read_schedstat(pid_t pid, int64_t *out_ns) {
   return rc;
 }
 
+/* Skips n fields, each with the space before it.  Returns NULL if there are
+ * fewer. */
+static const char *skip_fields(const char *text, int n) {
+  while (text != NULL && n-- > 0) {
+    text = strchr(text + 1, ' ');
+  }
+  return text;
+}
+
 /* utime and stime of /proc/PID/stat: in ticks, but always there.  They are
  * fields 14 and 15; the name in field 2 may hold anything, so that counting
- * starts behind its last parenthesis. */
+ * starts behind its last parenthesis, before field 3. */
 static int read_stat(pid_t pid, int64_t *out_ns) {
   char path[64];
   char line[1024];
@@ -84,11 +107,11 @@ static int read_stat(pid_t pid, int64_t *out_ns) {
   }
   int64_t user = 0;
   int64_t system = 0;
-  const char *rest = strrchr(line, ')');
-  if (rest == NULL || sscanf(rest,
-                             ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
-                             "%" SCNd64 " %" SCNd64,
-                             &user, &system) != 2) {
+  const char *name_end = strrchr(line, ')');
+  const char *at = name_end == NULL ? NULL : skip_fields(name_end, 12);
+  at = at == NULL ? NULL : read_number(at, &user);
+  at = at == NULL ? NULL : read_number(at, &system);
+  if (at == NULL) {
     return -EPROTO;
   }
   *out_ns = (user + system) * (1000000000 / sysconf(_SC_CLK_TCK));

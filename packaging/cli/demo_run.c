@@ -33,7 +33,7 @@ static int fail(int32_t rc, const struct weir_error *err, const char *doing) {
 }
 
 static int open_bench(const struct demo_target *target, struct bench *out) {
-  struct bench bench;
+  struct bench bench = {0};
   int code = weirctl_engine(target->driver_dirs, &bench.engine);
   if (code != EXIT_CODE_OK) {
     return code;
@@ -92,7 +92,7 @@ static int open_each(const struct bench *bench,
 int demo_serial_run(const struct demo_target *target,
                     uint32_t n,
                     struct demo_serial *out) {
-  struct bench bench;
+  struct bench bench = {0};
   struct demo_serial result = {0};
   weir_h *leases = calloc(n, sizeof *leases);
   if (leases == NULL) {

@@ -73,6 +73,13 @@ int out_begin(struct out *out,
   return out->format->begin(out);
 }
 
+static int flush(const struct out *out) {
+  if (fflush(out->to) == 0) {
+    return 0;
+  }
+  return errno == 0 ? -EIO : -errno;
+}
+
 int out_rows(struct out *out, const struct weir_cell *cells, uint64_t n_rows) {
   for (uint64_t i = 0; i < n_rows; i++) {
     int rc = out->format->row(out, cells + i * out->n_columns);
@@ -81,15 +88,12 @@ int out_rows(struct out *out, const struct weir_cell *cells, uint64_t n_rows) {
     }
     out->n_rows++;
   }
-  return 0;
+  return flush(out);
 }
 
 int out_end(struct out *out, bool whole) {
   int rc = out->format->end(out, whole);
-  if (rc == 0 && fflush(out->to) != 0) {
-    rc = errno == 0 ? -EIO : -errno;
-  }
-  return rc;
+  return rc == 0 ? flush(out) : rc;
 }
 
 int out_check(const struct out *out) {

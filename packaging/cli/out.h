@@ -59,7 +59,8 @@ int out_begin(struct out *out,
               uint32_t n_columns,
               uint32_t stride);
 
-/* Writes n_rows rows of the columns' number of cells. */
+/* Writes n_rows rows of the columns' number of cells.  What the format does not
+ * hold back has left this process when it returns. */
 int out_rows(struct out *out, const struct weir_cell *cells, uint64_t n_rows);
 
 /* Ends a result set.  A table writes the rows it held back and, if the set came

@@ -160,6 +160,7 @@ int weirctl_option(int argc,
                    const char *letters,
                    const struct option *names) {
   opterr = 0;
+  /* NOLINTNEXTLINE(concurrency-mt-unsafe): only the main thread is here. */
   int c = getopt_long(argc, argv, letters, names, NULL);
   if (c != '?' && c != ':') {
     return c;

@@ -295,7 +295,7 @@ int32_t weir_driver_list(weir_h engine,
                          struct weir_error *err) {
   (void)engine;
   (void)err;
-  const char *drivers = getenv("FAKE_DRIVERS");
+  const char *drivers = secure_getenv("FAKE_DRIVERS");
   uint32_t n = drivers == NULL ? 2 : (uint32_t)strtoul(drivers, NULL, 10);
   for (uint32_t i = 0; i < n && i < cap; i++) {
     (void)snprintf(info[i].name, sizeof info[i].name, "drv%u", i);
