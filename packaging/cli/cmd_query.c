@@ -371,7 +371,7 @@ static int run_statement(struct query *q) {
   };
   int64_t since = duration_now();
   if (interrupt_code() != 0) {
-    return interrupt_code();
+    return fail(q, WEIR_E_CANCELLED, &err, "running the statement", since);
   }
   int32_t rc = weir_exec(q->lease, q->sql.p, q->sql.len, &opts, &err);
   if (rc != WEIR_OK) {

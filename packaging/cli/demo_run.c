@@ -16,7 +16,7 @@
 /* Soft connects of one thread. */
 #define SOFT_TIMES  200
 /* Enough for TLS; a thousand threads shall not need much address space. */
-#define STACK_BYTES ((size_t)512 << 10)
+#define STACK_BYTES ((size_t)1 << 20)
 
 /* An engine and its pool. */
 struct bench {
