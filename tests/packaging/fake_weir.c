@@ -257,7 +257,8 @@ uint32_t weir_version(void) {
 int32_t weir_engine_open(const struct weir_engine_opts *opts,
                          weir_h *out_engine,
                          struct weir_error *err) {
-  if (opts->driver_dirs != NULL && strcmp(opts->driver_dirs, "bad") == 0) {
+  if (opts != NULL && opts->driver_dirs != NULL &&
+      strcmp(opts->driver_dirs, "bad") == 0) {
     return fail(err, WEIR_E_ARG, WEIR_PHASE_NONE, 0, "driver_dirs is bad");
   }
   (void)pthread_mutex_lock(&fake.mu);
