@@ -67,8 +67,8 @@ static int open_pool(weir_h engine, struct side *side, weir_h *out_pool) {
   return rc == WEIR_OK ? EXIT_CODE_OK : diag_error(stderr, rc, &err, NULL);
 }
 
-/* The keys' texts hold no secrets, so only the engine can tell whether those
- * are equal: for equal keys it answers with the same pool. */
+/* The keys' texts hold neither secrets nor, when exact, the wording, so only the
+ * engine can tell whether those are equal: for equal keys it answers with the same pool. */
 static int compare_secrets(weir_h engine, struct side *sides, bool *out_same) {
   weir_h pools[2] = {0, 0};
   int code = open_pool(engine, &sides[0], &pools[0]);
@@ -94,7 +94,9 @@ static int compare(weir_h engine, struct side *sides) {
   bool same = false;
   int code = compare_secrets(engine, sides, &same);
   if (code == EXIT_CODE_OK) {
-    (void)puts(same ? "same" : "differ\n  in a secret part, such as Password");
+    (void)puts(same ? "same"
+                    : "differ\n  in what a key does not show: a secret, or "
+                      "with Pool Key=exact the wording");
   }
   return code;
 }

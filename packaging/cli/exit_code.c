@@ -48,6 +48,7 @@ static int by_result(int32_t rc) {
     return EXIT_CODE_BUSY;
   case WEIR_E_FAIL:
   case WEIR_E_ARG:
+  case WEIR_E_UNSUPPORTED:
     return -1;
   default:
     return EXIT_CODE_OTHER;

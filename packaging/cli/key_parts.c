@@ -14,17 +14,18 @@ struct part {
   size_t value_len;
 };
 
-/* The length of a part's text: up to a semicolon outside of quotes.  A doubled
- * quote closes and opens again, which needs no care. */
+/* The length of a part's text: up to a semicolon outside of quotes.  A value is
+ * quoted if its first character is a quote; a doubled one inside closes and
+ * opens again, which needs no care. */
 static size_t part_length(const char *s) {
-  char quote = '\0';
-  size_t i = 0;
-  for (; s[i] != '\0' && (quote != '\0' || s[i] != ';'); i++) {
-    if (quote == '\0' && (s[i] == '"' || s[i] == '\'')) {
-      quote = s[i];
-    } else if (s[i] == quote) {
-      quote = '\0';
-    }
+  size_t i = strcspn(s, "=;");
+  if (s[i] != '=') {
+    return i;
+  }
+  char quote = s[i + 1] == '"' || s[i + 1] == '\'' ? s[i + 1] : '\0';
+  bool inside = false;
+  for (i++; s[i] != '\0' && (inside || s[i] != ';'); i++) {
+    inside = quote != '\0' && s[i] == quote ? !inside : inside;
   }
   return i;
 }

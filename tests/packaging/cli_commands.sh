@@ -187,7 +187,7 @@ check "a key alone" test "$(cat "$dir/out")" = "A=1;"
 gives 0 key "A=1;Password=hunter2" "A=1;Password=hunter2"
 check "same" test "$(tail -n 1 "$dir/out")" = same
 gives 0 key "A=1;Password=hunter2" "A=1;Password=hunter3"
-printed "in a secret part"
+printed "a secret"
 gives 0 key "A=1" "A=2"
 printed "differ"
 gives 3 key "Fake=parse"

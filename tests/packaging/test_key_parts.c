@@ -33,4 +33,5 @@ Test(key_parts, splits_outside_of_quotes_only, .timeout = 5) {
   expect("A=\"1;B=2\"\"\";C=3", "A=\"1;B=2\"\"\";C=4", 1,
          "  C\n    1  3\n    2  4\n");
   expect("A='x;\"y", "A='x;\"y", 0, "");
+  expect("A=O'Brien;B=1", "A=O'Brien;B=2", 1, "  B\n    1  1\n    2  2\n");
 }
