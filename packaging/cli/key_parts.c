@@ -22,10 +22,11 @@ static size_t part_length(const char *s) {
   if (s[i] != '=') {
     return i;
   }
-  char quote = s[i + 1] == '"' || s[i + 1] == '\'' ? s[i + 1] : '\0';
+  char first = s[i + 1];
+  bool quoted = first == '"' || first == '\'';
   bool inside = false;
   for (i++; s[i] != '\0' && (inside || s[i] != ';'); i++) {
-    inside = quote != '\0' && s[i] == quote ? !inside : inside;
+    inside = quoted && s[i] == first ? !inside : inside;
   }
   return i;
 }
