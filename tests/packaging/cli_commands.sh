@@ -1,0 +1,256 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cli_commands.sh WEIRCTL - runs weirctl, linked with fake_weir.c, as a user
+# would: exit codes, streams, files, signals, pipes.  Prints "N passed, N failed".
+set -u
+
+weirctl=$1
+test -x "$weirctl" || { echo "no program $weirctl"; exit 1; }
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+export WEIR_CONNINFO='Driver=fake;Password=hunter2'
+passed=0
+failed=0
+
+# check NAME TEST...: counts a test command.
+check() {
+  local name=$1
+  shift
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s: %s\n' "$name" "$*"
+    sed 's/^/  out: /' "$dir/out"
+    sed 's/^/  err: /' "$dir/err"
+  fi
+}
+
+# run ARGUMENT...: leaves out, err and code; fails if a secret was printed.
+run() {
+  "$weirctl" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+  code=$?
+  if grep -q hunter2 "$dir/out" "$dir/err"; then
+    code=secret
+  fi
+}
+
+# gives CODE ARGUMENT...: runs and checks the exit code.
+gives() {
+  local want=$1
+  shift
+  run "$@"
+  check "exit code of $*" test "$code" = "$want"
+}
+
+said() { check "message" grep -qF -- "$1" "$dir/err"; }
+printed() { check "output" grep -qF -- "$1" "$dir/out"; }
+# lacks TEXT FILE: succeeds if the text is not in the file.
+lacks() { ! grep -qaF -- "$1" "$2"; }
+silent() { check "silence" test ! -s "$dir/err"; }
+
+# Help and use.
+gives 0 help
+printed "Usage: weirctl VERB"
+gives 0 --version
+printed "libweir 0.1.2"
+gives 0 help exit-codes
+printed "130  interrupted"
+for verb in query demo drivers key; do
+  gives 0 "$verb" --help
+  printed "Usage: weirctl $verb"
+  check "examples" grep -q "^Example" "$dir/out"
+  gives 0 help "$verb"
+  gives 2 "$verb" --nosuch=hunter2
+  said "--nosuch is not an option"
+done
+gives 2
+gives 2 nosuch
+gives 2 help nosuch
+for verb in top check budget; do
+  gives 2 "$verb"
+  said "not built yet"
+done
+gives 2 query
+said "no SQL"
+gives 2 query one two
+gives 2 query -f x one
+gives 2 query -c
+said "-c needs a value"
+gives 2 query --conninfo
+said "--conninfo needs a value"
+gives 2 query -Z
+gives 2 query -t soon one
+gives 2 query --max-width 0x1 one
+gives 2 query ""
+gives 2 query $'\xff'
+said "offset 0"
+gives 2 demo argument
+gives 2 demo --threads 0
+gives 2 demo --threads 4001
+gives 2 demo --rounds 101
+gives 2 demo --server-pid 2147483647
+gives 2 drivers argument
+gives 2 key
+gives 2 key a b c
+
+# Exit codes by kind of failure.
+while read -r word want; do
+  gives "$want" query -c "Driver=fake;Password=hunter2;Fake=$word" one
+done <<'END'
+parse 3
+load 4
+name 5
+refused 5
+tls 6
+login 7
+timeout 8
+overloaded 10
+down 10
+other 9
+END
+gives 7 query -c "Fake=login;Password=hunter2" one
+said "phase:  login"
+said "error 18456, severity 14"
+said "tried:  connecting, with Fake=login;, for"
+said "to do:"
+gives 9 query --driver-dir bad one
+gives 1 query syntax
+said "SQLSTATE 42000"
+gives 8 query slow
+gives 9 query short
+gives 7 demo -c "Fake=login;Password=hunter2" --threads 3 --rounds 1
+gives 3 demo -c "Fake=parse;Password=hunter2"
+
+# Streams.
+gives 0 query "SELECT 1 AS one"
+silent
+gives 0 query sets
+said "notice 50000, severity 10, line 7: half way"
+printed "(3 rows affected)"
+gives 0 query --json sets
+said "(3 rows affected)"
+check "rows only" test "$(wc -l <"$dir/out")" -eq 3
+gives 0 query -q --csv sets
+silent
+gives 1 query -q raise
+said "error 50001, severity 16: raised"
+gives 1 query late
+printed "   1"
+check "no count of a broken set" lacks row "$dir/out"
+gives 5 query cut
+gives 0 query -v none
+said "connected in"
+said "session     50"
+said "TLS         none"
+LC_ALL=C run query types
+printed "zażółć | 0x00ff"
+
+# Where SQL and connection strings come from.
+printf '\xef\xbb\xbfnone' >"$dir/sql"
+gives 0 query -f "$dir/sql"
+gives 2 query -f "$dir/nosuch"
+printf none | "$weirctl" query - >"$dir/out" 2>"$dir/err"
+check "SQL from standard input" test $? -eq 0
+printf none | "$weirctl" query -f - >"$dir/out" 2>"$dir/err"
+check "SQL from -f -" test $? -eq 0
+printf 'Driver=fake;Password=hunter2\r\n\n' >"$dir/conn"
+chmod 600 "$dir/conn"
+gives 0 query -c "@$dir/conn" none
+silent
+chmod 644 "$dir/conn"
+gives 0 query -c "@$dir/conn" none
+said "chmod 600"
+gives 3 query -c "@$dir/nosuch" none
+: >"$dir/conn"
+gives 3 query -c "@$dir/conn" none
+said "empty"
+head -c 70000 /dev/zero | tr '\0' x >"$dir/conn"
+gives 3 query -c "@$dir/conn" none
+said "at most 65536 bytes"
+gives 3 query -c "" none
+WEIR_CONNINFO='' run query none
+check "no connection string" test "$code" = 2
+
+# Drivers and keys.
+gives 4 drivers
+printed "drv1 | 1.1     | /lib/drv1.so | writable by others"
+FAKE_DRIVERS=1 run drivers
+check "good drivers" test "$code" = 0
+FAKE_DRIVERS=0 run drivers
+check "no drivers" test "$code" = 4
+said "no driver found"
+FAKE_DRIVERS=300 run drivers --json
+check "many drivers" test "$(wc -l <"$dir/out")" -eq 300
+gives 0 key "A=1;Password=hunter2"
+check "a key alone" test "$(cat "$dir/out")" = "A=1;"
+gives 0 key "A=1;Password=hunter2" "A=1;Password=hunter2"
+check "same" test "$(tail -n 1 "$dir/out")" = same
+gives 0 key "A=1;Password=hunter2" "A=1;Password=hunter3"
+printed "a secret"
+gives 0 key "A=1" "A=2"
+printed "differ"
+gives 3 key "Fake=parse"
+
+# The demonstration.
+gives 0 demo --threads 20 --rounds 2 --server-pid $$
+printed "connections opened     40 in 2 rounds"
+printed "at most 20 in a pool of 20, 20 distinct"
+printed "query rows             40 from 40 statements"
+silent
+gives 11 demo -c "Fake=extra" --threads 5 --rounds 1
+said "a pool of 5 had 6 sessions"
+gives 1 demo --threads 5 --rounds 1 --sql syntax
+said "5 of 5 threads failed"
+
+# Output that nobody takes.
+"$weirctl" query --csv endless 2>"$dir/err" | head -n 1 >"$dir/out"
+check "a broken pipe" test "${PIPESTATUS[0]}" -eq 141
+silent
+"$weirctl" query types >/dev/full 2>"$dir/err"
+check "a full disk" test $? -eq 9
+said "No space left"
+"$weirctl" help >/dev/full 2>"$dir/err"
+check "a full disk, help" test $? -eq 9
+
+# Signals.  start WORD ARGUMENT...: runs in the background until WORD shows on
+# standard error.
+start() {
+  local word=$1 line
+  shift
+  rm -f "$dir/fifo"
+  mkfifo "$dir/fifo"
+  env --default-signal=INT,TERM "$weirctl" "$@" >"$dir/out" 2>"$dir/fifo" &
+  pid=$!
+  exec 3<"$dir/fifo"
+  while read -r line <&3; do
+    case $line in *"$word"*) return ;; esac
+  done
+}
+
+# ended CODE: waits for it and compares.
+ended() {
+  cat <&3 >"$dir/err"
+  wait "$pid"
+  check "exit code after a signal" test $? -eq "$1"
+}
+
+start connected query -v -c "Password=hunter2" hang
+check "no secret for ps" lacks hunter2 "/proc/$pid/cmdline"
+kill -INT "$pid"
+ended 130
+said "interrupted while running the statement"
+start connected query -v hang
+kill -TERM "$pid"
+ended 143
+start waiting query -c "Fake=hang" one
+kill -INT "$pid"
+ended 130
+said "interrupted while connecting"
+start waiting demo -c "Fake=hang" --threads 4
+kill -INT "$pid"
+ended 130
+check "no report" test ! -s "$dir/out"
+
+printf '%d passed, %d failed\n' "$passed" "$failed"
+test "$failed" -eq 0
