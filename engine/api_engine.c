@@ -56,7 +56,7 @@ int32_t weir_engine_open(const struct weir_engine_opts *opts,
                          weir_h *out_engine,
                          struct weir_error *err) {
   struct weir_engine_opts own;
-  struct weir__engine *engine;
+  struct weir__engine *engine = NULL;
   if (out_engine == NULL) {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_NONE,
                            "out_engine is NULL");

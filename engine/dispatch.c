@@ -82,16 +82,16 @@ static bool make_idle(struct weir__pool *pool,
   uint64_t idle = weir__slot_word(
       WEIR_SLOT_IDLE, 0, weir__slot_generation(*word), weir__slot_lease(*word));
   bool connecting = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
+  weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
+  if (!weir__slot_move(slot, word, idle)) {
+    return false;
+  }
   if (connecting) {
     weir__mutex_lock(&pool->mu);
-  }
-  weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
-  bool moved = weir__slot_move(slot, word, idle);
-  if (connecting) {
-    pool->n_connecting -= moved;
+    pool->n_connecting--; /* the permit is back before anyone is woken */
     weir__mutex_unlock(&pool->mu);
   }
-  return moved;
+  return true;
 }
 
 bool weir__publish(struct weir__pool *pool,
@@ -128,7 +128,7 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
   while (pool->waiting.n + pool->driving.n != 0 && weir__wakes_room(wakes)) {
     now = now == 0 ? weir__clock_now() : now;
     struct weir__waiter *w = pool->strategy->heir(pool, now);
-    uint64_t word;
+    uint64_t word = 0;
     struct weir__slot *slot =
         w == NULL
             ? NULL

@@ -31,8 +31,8 @@ static bool cancel_asked(void *arg) {
   const struct cancel_watch *c = arg;
   return !c->session->cancelling &&
          (weir__load_seq_u32(&c->slot->cancel_lease) == c->lease ||
-          (weir__slot_flags(weir__load_seq_u64(&c->slot->word)) &
-           WEIR_SLOT_DOOMED) != 0);
+          /* Shutdown has taken the lease away. */
+          weir__slot_lease(weir__load_seq_u64(&c->slot->word)) != c->lease);
 }
 
 /* Gives the connection up in the middle of a request. */
@@ -122,15 +122,16 @@ static uint64_t span_of(const struct weir_drv_hconn *s,
                   : weir__pool_settings(s->pool)->command_timeout_ns;
 }
 
-static void forget_last(struct weir_drv_hconn *s) {
-  weir__notices_clear(&s->notices);
-  weir__mem_free(s->notice);
-  s->notice = NULL;
-  weir__mem_free(s->columns);
-  s->columns = NULL;
-  s->n_columns = 0;
-  weir__batch_free(s->batch);
-  s->batch = NULL;
+void weir__exec_forget(struct weir_drv_hconn *session) {
+  session->pending = 0;
+  weir__notices_clear(&session->notices);
+  weir__mem_free(session->notice);
+  session->notice = NULL;
+  weir__mem_free(session->columns);
+  session->columns = NULL;
+  session->n_columns = 0;
+  weir__batch_free(session->batch);
+  session->batch = NULL;
 }
 
 static int begin_drive(struct weir_drv_hconn *s,
@@ -169,7 +170,7 @@ int weir__exec(struct weir__lease *lease,
   if (rc != WEIR_OK) {
     return rc;
   }
-  forget_last(s);
+  weir__exec_forget(s);
   s->sql = weir__mem_text(sql, sql_len);
   if (s->sql == NULL) {
     return weir__error_set(err, WEIR_E_NOMEM, WEIR_PHASE_EXEC,

@@ -22,6 +22,9 @@ int weir__exec_next(struct weir__lease *lease,
                     struct weir_item *out,
                     struct weir_error *err);
 
+/* Forgets what the last request left to be read: its lease is over. */
+void weir__exec_forget(struct weir_drv_hconn *session);
+
 /* Longest statement: 64 MiB, twice what SQL Server takes. */
 #define WEIR_SQL_MAX (UINT64_C(64) << 20)
 

@@ -40,7 +40,7 @@ static struct table *table_of(enum weir__type type) {
     return &tables[2];
   case WEIR_TYPE_LEASE:
   default:
-    WEIR_ASSERT(!"leases live in slots");
+    WEIR_ASSERT(type != WEIR_TYPE_LEASE); /* leases live in slots */
     return &tables[0];
   }
 }

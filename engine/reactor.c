@@ -470,12 +470,9 @@ void weir__reactor_stop(struct weir__reactor *reactor) {
 
 void weir__reactor_forget(const struct weir__reactor *reactor) {
   const uv_loop_t *loop = &reactor->loop;
-  const int fds[] = {reactor->epoll,
-                     loop->backend_fd,
-                     loop->async_io_watcher.fd,
-                     loop->async_wfd,
-                     loop->signal_pipefd[0],
-                     loop->signal_pipefd[1]};
+  const int fds[] = {
+      reactor->epoll,  loop->backend_fd,       loop->async_io_watcher.fd,
+      loop->async_wfd, loop->signal_pipefd[0], loop->signal_pipefd[1]};
   for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
     if (fds[i] >= 0) {
       (void)close(fds[i]);

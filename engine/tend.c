@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-#include "close.h"
 #include "base/container.h"
+#include "close.h"
 #include "engine.h"
 #include "growth.h"
 #include "remote.h"
