@@ -51,6 +51,12 @@ static struct entry *entry_at(const struct table *t, uint32_t index) {
   return chunk == NULL ? NULL : &chunk[index % CHUNK];
 }
 
+/* The same for an index below t->used. */
+static struct entry *made_entry(const struct table *t, uint32_t index) {
+  return &atomic_load_explicit(&t->chunks[index / CHUNK],
+                               memory_order_acquire)[index % CHUNK];
+}
+
 /* Generations start at a number of this process, so that a handle of another
  * copy of the library is not mistaken for ours. */
 static uint64_t first_generation(const void *salt) {
@@ -78,7 +84,7 @@ static int add_chunk(struct table *t) {
 static int take_index_locked(struct table *t, uint32_t *out_index) {
   if (t->first_free != 0) {
     *out_index = t->first_free - 1;
-    t->first_free = entry_at(t, *out_index)->next_free;
+    t->first_free = made_entry(t, *out_index)->next_free;
     if (t->first_free == 0) {
       t->last_free = 0;
     }
@@ -103,7 +109,7 @@ int weir__handle_new(enum weir__type type, void *object, uint64_t *out_handle) {
   weir__mutex_lock(&lock);
   int rc = take_index_locked(t, &index);
   if (rc == 0) {
-    struct entry *e = entry_at(t, index);
+    struct entry *e = made_entry(t, index);
     uint64_t generation = weir__load_relaxed_u64(&e->key) >> 1;
     atomic_store_explicit(&e->object, object, memory_order_relaxed);
     /* Release: publishes the object to the acquire in find. */
@@ -157,7 +163,7 @@ void *weir__handle_take(uint64_t handle, enum weir__type type) {
     if (t->last_free == 0) {
       t->first_free = index + 1;
     } else {
-      entry_at(t, t->last_free - 1)->next_free = index + 1;
+      made_entry(t, t->last_free - 1)->next_free = index + 1;
     }
     t->last_free = index + 1;
   }
@@ -172,7 +178,7 @@ void weir__handle_forget_all(void) {
   for (uint32_t i = 0; i < TABLES; i++) {
     struct table *t = &tables[i];
     for (uint32_t index = 0; index < t->used; index++) {
-      struct entry *e = entry_at(t, index);
+      struct entry *e = made_entry(t, index);
       uint64_t key = weir__load_relaxed_u64(&e->key);
       if ((key & 1) != 0) {
         weir__store_relaxed_u64(&e->key, (uint64_t)next_generation(key) << 1);

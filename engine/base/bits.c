@@ -85,37 +85,45 @@ void weir__bits_clear(struct weir__bits *bits, uint32_t i) {
   tidy(bits, 0, i / 64u);
 }
 
-/* Bits of a word at or above position from % 64. */
-static uint64_t from_mask(uint32_t from) {
-  return ~UINT64_C(0) << (from % 64u);
-}
-
-/* The lowest set bit of `level` at or above from.  A summary bit over an empty
- * word costs one look and is tidied away by whoever emptied the word. */
-static uint32_t next_at(struct weir__bits *bits,
+/* The lowest set bit of a level at or above from in from's own word, or none. */
+static uint32_t in_word(const struct weir__bits *bits,
                         uint32_t level,
                         uint32_t from) {
-  uint32_t limit = words_for(bits->size);
-  for (uint32_t l = 0; l < level; l++) {
-    limit = words_for(limit);
-  }
-  uint32_t word = from / 64u;
-  if (word >= limit) {
-    return WEIR_BITS_NONE;
-  }
-  uint64_t set =
-      weir__load_seq_u64(&bits->level[level][word]) & from_mask(from);
-  while (set == 0) {
-    word = level + 1 < bits->levels ? next_at(bits, level + 1, word + 1)
-                                    : word + 1;
-    if (word == WEIR_BITS_NONE || word >= limit) {
-      return WEIR_BITS_NONE;
-    }
-    set = weir__load_seq_u64(&bits->level[level][word]);
-  }
-  return word * 64u + (uint32_t)__builtin_ctzll(set);
+  uint64_t mask = ~UINT64_C(0) << (from % 64u);
+  uint64_t set = weir__load_seq_u64(&bits->level[level][from / 64u]) & mask;
+  return set == 0 ? WEIR_BITS_NONE
+                  : from / 64u * 64u + (uint32_t)__builtin_ctzll(set);
 }
 
+/* How many bits a level has. */
+static uint32_t level_size(const struct weir__bits *bits, uint32_t level) {
+  uint32_t n = bits->size;
+  for (uint32_t l = 0; l < level; l++) {
+    n = words_for(n);
+  }
+  return n;
+}
+
+/* Up while there is nothing in the rest of the word, down along the lowest
+ * summary bits.  A summary bit over an empty word sends the search on behind it;
+ * whoever emptied the word tidies the bit away. */
 uint32_t weir__bits_next(struct weir__bits *bits, uint32_t from) {
-  return from < bits->size ? next_at(bits, 0, from) : WEIR_BITS_NONE;
+  uint32_t level = 0;
+  while (level < bits->levels && from < level_size(bits, level)) {
+    uint32_t found = in_word(bits, level, from);
+    if (found == WEIR_BITS_NONE) {
+      from = from / 64u + 1;
+      level++;
+    } else if (level == 0) {
+      return found;
+    } else {
+      level--;
+      from = found * 64u;
+      if (in_word(bits, level, from) == WEIR_BITS_NONE) {
+        from = found + 1;
+        level++;
+      }
+    }
+  }
+  return WEIR_BITS_NONE;
 }
