@@ -153,7 +153,7 @@ static bool worn_out(const struct weir__pool *pool,
                      uint64_t word) {
   uint64_t q = weir__load_seq_u64(&pool->q);
   return (weir__slot_flags(word) & WEIR_SLOT_DOOMED) != 0 ||
-         (q & WEIR_Q_CLOSED) != 0 ||
+         (q & WEIR_Q_CLOSED) != 0 || weir__pool_settings(pool)->pooling == 0 ||
          weir__slot_generation(word) != weir__q_generation(q) ||
          weir__clock_coarse() >= weir__load_relaxed_u64(&slot->expires) ||
          weir__load_relaxed_u32(&slot->served) >=
