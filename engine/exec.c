@@ -27,12 +27,15 @@ struct cancel_watch {
   const struct weir_drv_hconn *session;
 };
 
+/* Shutdown has taken the lease away. */
+static bool revoked(const struct cancel_watch *c) {
+  return weir__slot_lease(weir__load_seq_u64(&c->slot->word)) != c->lease;
+}
+
 static bool cancel_asked(void *arg) {
   const struct cancel_watch *c = arg;
-  return !c->session->cancelling &&
-         (weir__load_seq_u32(&c->slot->cancel_lease) == c->lease ||
-          /* Shutdown has taken the lease away. */
-          weir__slot_lease(weir__load_seq_u64(&c->slot->word)) != c->lease);
+  return revoked(c) || (!c->session->cancelling &&
+                        weir__load_seq_u32(&c->slot->cancel_lease) == c->lease);
 }
 
 /* Gives the connection up in the middle of a request. */
@@ -73,7 +76,11 @@ static void advance(struct weir__lease *lease, struct weir__caller *self) {
   while (s->status == WEIR_DRV_WAIT) {
     switch (weir__drive(s, self, s->deadline, cancel_asked, &watch)) {
     case WEIR_DRIVE_STOPPED:
-      start_cancel(s, "the statement was cancelled");
+      if (revoked(&watch)) {
+        give_up(s, WEIR_DRV_K_CANCELLED, "the engine is shutting down");
+      } else {
+        start_cancel(s, "the statement was cancelled");
+      }
       break;
     case WEIR_DRIVE_LATE:
       on_late(s);
