@@ -113,12 +113,22 @@ static struct nearest find_nearest(const struct split *sp,
   return best;
 }
 
+/* Blanks in a name may be line ends, which have no place in an error. */
+static bool is_one_line(const struct weir__conninfo_pair *pair) {
+  for (uint32_t i = 0; i < pair->name_len; i++) {
+    if ((unsigned char)pair->name[i] < ' ') {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* An unknown name may be a piece of a password that was not quoted, so it is
  * shown only if it is a known one but for a slip, or the beginning of one. */
 static int refuse_unknown(const struct split *sp,
                           const struct weir__conninfo_pair *pair) {
   struct nearest best = find_nearest(sp, pair);
-  if (best.distance <= WEIR_NAMES_PREFIX) {
+  if (best.distance <= WEIR_NAMES_PREFIX && is_one_line(pair)) {
     return weir__error_set(sp->err, WEIR_E_ARG, WEIR_PHASE_PARSE,
                            "connection string, byte %u: unknown option \"%s\"; "
                            "did you mean \"%.*s\"?",

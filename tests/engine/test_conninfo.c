@@ -8,6 +8,7 @@
 #include "weir.h"
 
 #include "conninfo.h"
+#include "secret.h"
 
 /* text and its length, for texts with a NUL inside. */
 #define T(s) s, sizeof(s) - 1
@@ -194,6 +195,18 @@ Test(conninfo, the_last_of_several_options_counts, .timeout = 5) {
   cr_assert_eq(p->position, 14);
   cr_assert_null(weir__conninfo_find(&ci, "Drive"));
   weir__conninfo_fini(&ci);
+}
+
+Test(conninfo, keeps_everything_in_secret_memory_and_wipes_it, .timeout = 5) {
+  struct weir__conninfo ci;
+  cr_assert_eq(weir__conninfo_parse(T("a='hunter2';b=1"), &ci, NULL), 0);
+  const char *text = ci.text;
+  const char *value = ci.pairs[0].value;
+  cr_assert(weir__secret_owns(text) && weir__secret_owns(value));
+  weir__conninfo_fini(&ci);
+  /* The pages stay mapped: secret.h. */
+  cr_assert_eq(text[3], 0);
+  cr_assert_eq(value[0], 0);
 }
 
 Test(conninfo, raw_spans_cover_quotes_and_keep_the_text, .timeout = 5) {
