@@ -114,11 +114,11 @@ static int refuse_unbuilt(const struct weir__setting *setting,
       setting->fallback[0] != '\0' ? setting->fallback : "empty");
 }
 
-/* Told before anyone looks for such a file: in a damaged string this may be
- * anything, and the loader names the file it did not find. */
 static bool is_driver(const char *p, size_t n) {
-  bool path = n != 0 && p[0] == '/';
-  for (size_t i = 0; i < n && !path; i++) {
+  if (n == 0 || n > WEIR_SETTINGS_DRIVER_MAX || p[0] == '/') {
+    return n != 0 && n <= WEIR_SETTINGS_DRIVER_MAX;
+  }
+  for (size_t i = 0; i < n; i++) {
     bool letter = (p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z');
     if (!letter && !(p[i] >= '0' && p[i] <= '9') && p[i] != '_') {
       return false;
@@ -127,20 +127,31 @@ static bool is_driver(const char *p, size_t n) {
   return true;
 }
 
+int weir__settings_check_driver(const char *value,
+                                size_t len,
+                                uint32_t position,
+                                struct weir_error *err) {
+  if (is_driver(value, len)) {
+    return WEIR_OK;
+  }
+  return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+                         "connection string, byte %u: \"Driver\" must be a "
+                         "name of letters, digits and _, or an absolute path; "
+                         "at most %d bytes",
+                         position, WEIR_SETTINGS_DRIVER_MAX);
+}
+
 static int set_driver(struct weir__settings *s,
                       const char *value,
                       size_t len,
                       uint32_t position,
                       struct weir_error *err) {
-  if (!is_driver(value, len)) {
-    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
-                           "connection string, byte %u: \"Driver\" must be a "
-                           "name of letters, digits and _, or an absolute path",
-                           position);
+  int rc = weir__settings_check_driver(value, len, position, err);
+  if (rc == WEIR_OK) {
+    memcpy(s->driver, value, len);
+    memset(s->driver + len, 0, sizeof s->driver - len);
   }
-  memcpy(s->driver, value, len);
-  memset(s->driver + len, 0, sizeof s->driver - len);
-  return WEIR_OK;
+  return rc;
 }
 
 int weir__settings_set(struct weir__settings *s,
@@ -150,11 +161,14 @@ int weir__settings_set(struct weir__settings *s,
                        uint32_t position,
                        struct weir_error *err) {
   uint64_t v = 0;
+  bool built = (setting->flags & BUILT) != 0;
+  if (built && setting->type == WEIR_SETTING_TEXT) {
+    return set_driver(s, value, len, position, err); /* the only one */
+  }
   const char *wrong = weir__setting_read(setting, value, len, &v);
   if (wrong != NULL) {
     return refuse(setting, position, wrong, err);
   }
-  bool built = (setting->flags & BUILT) != 0;
   if (setting->type == WEIR_SETTING_CHOICE) {
     built = built && v <= setting->max;
   } else if (v < setting->min || v > setting->max) {
@@ -162,9 +176,6 @@ int weir__settings_set(struct weir__settings *s,
   }
   if (!built && v != weir__setting_fallback(setting)) {
     return refuse_unbuilt(setting, v, position, err);
-  }
-  if (built && setting->type == WEIR_SETTING_TEXT) {
-    return set_driver(s, value, len, position, err); /* the only one */
   }
   if (built) {
     set_field(s, setting, v);

@@ -115,6 +115,15 @@ int weir__settings_set(struct weir__settings *s,
                        uint32_t position,
                        struct weir_error *err);
 
+/* Whether value may stand behind Driver=.  To be asked before a file of that
+ * name is looked for: in a damaged connection string the value may be anything,
+ * a password included, and the loader names the file it does not find.
+ * Returns WEIR_OK or WEIR_E_ARG (*err does not show the value). */
+int weir__settings_check_driver(const char *value,
+                                size_t len,
+                                uint32_t position,
+                                struct weir_error *err);
+
 /* Once all are set: Driver is there, Min does not exceed Max, and max_connects
  * gets its final value.  Returns WEIR_OK or WEIR_E_ARG. */
 int weir__settings_finish(struct weir__settings *s, struct weir_error *err);

@@ -255,7 +255,8 @@ Test(settings, a_driver_is_required_and_has_a_limit, .timeout = 5) {
   memset(path, 'd', sizeof path);
   path[sizeof path - 1] = '\0';
   check_refused("Driver", path, WEIR_E_ARG,
-                "connection string, byte 7: \"Driver\" must be at most 255 "
+                "connection string, byte 7: \"Driver\" must be a name of "
+                "letters, digits and _, or an absolute path; at most 255 "
                 "bytes");
   path[sizeof path - 2] = '\0';
   cr_assert_eq(set(&s, "Driver", path, NULL), WEIR_OK);
@@ -266,13 +267,14 @@ Test(settings, a_driver_is_required_and_has_a_limit, .timeout = 5) {
 }
 
 Test(settings, a_driver_is_a_name_or_an_absolute_path, .timeout = 5) {
-  static const char *const bad[] = {"../x", "a/b",  "a;b",
-                                    "a b",  "x.so", "\xc3"};
+  static const char *const bad[] = {"",    "../x", "a/b", "a;b",
+                                    "a b", "x.so", "\xc3"};
   struct weir__settings s;
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     check_refused("Driver", bad[i], WEIR_E_ARG,
                   "connection string, byte 7: \"Driver\" must be a name of "
-                  "letters, digits and _, or an absolute path");
+                  "letters, digits and _, or an absolute path; at most 255 "
+                  "bytes");
   }
   weir__settings_init(&s);
   cr_assert_eq(set(&s, "Driver", "/opt/my drivers/x-1.so", NULL), WEIR_OK);
