@@ -97,7 +97,11 @@ void fixture_copy(const struct fixture *f,
   char from[PATH_MAX];
   char bytes[16384];
   ssize_t n;
-  (void)snprintf(from, sizeof from, "%s/%s.so", WEIR_BROKEN_DRIVERS, defect);
+  if (defect[0] == '/') {
+    (void)snprintf(from, sizeof from, "%s", defect);
+  } else {
+    (void)snprintf(from, sizeof from, "%s/%s.so", WEIR_BROKEN_DRIVERS, defect);
+  }
   const int in = open(from, O_RDONLY | O_CLOEXEC);
   must(in >= 0, from);
   const int out = open(fixture_path(f, entry),

@@ -37,7 +37,8 @@ void fixture_fini(struct fixture *f);
 /* The path of an entry of the directory; static storage, overwritten. */
 const char *fixture_path(const struct fixture *f, const char *entry);
 
-/* Copies the broken driver called defect to the entry, mode 0755. */
+/* Copies the broken driver called defect, or the file at that absolute path, to
+ * the entry, mode 0755. */
 void fixture_copy(const struct fixture *f,
                   const char *defect,
                   const char *entry);

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 
 #include "fixture.h"
+#include "sys/seams.h"
 
 static struct fixture f;
 
@@ -217,6 +218,50 @@ Test(loader, refuses_an_open_that_gives_nothing) {
   fixture_copy(&f, "open_nothing", "open_nothing.so");
   cr_expect_eq(fixture_load(&f, "open_nothing", &d), WEIR_E_FAIL);
   cr_expect(fixture_told(&f, "driver open_nothing", "gave no instance", ""));
+}
+
+/* ------------------------------------------------------------- no memory */
+
+static unsigned allocations_left;
+
+static void *failing_alloc(size_t n) {
+  return allocations_left-- == 0 ? NULL : calloc(1, n);
+}
+
+/* Lets the n-th allocation fail, for each n that there is.  What was allocated
+ * before it must be freed, which LeakSanitizer checks. */
+Test(loader, says_that_there_is_no_memory) {
+  const struct weir__loader_opts opts = {.dirs = f.dir,
+                                         .dirs_len = strlen(f.dir),
+                                         .no_env = true,
+                                         .host = &f.host};
+  unsigned n = 0;
+  int rc = WEIR_E_NOMEM;
+  fixture_copy(&f, "good", "good.so");
+  weir__seams.alloc = failing_alloc;
+  for (; rc == WEIR_E_NOMEM && n < 100; n++) {
+    const struct weir__driver *d = NULL;
+    struct weir__loader *loader = NULL;
+    struct weir_error e = {.struct_size = sizeof e};
+    allocations_left = n;
+    rc = weir__loader_new(&opts, &loader, &e);
+    rc = rc == WEIR_OK ? weir__loader_load(loader, "good", 4, &d, &e) : rc;
+    cr_expect_eq(rc, e.code);
+    cr_expect((rc == WEIR_OK) == (d != NULL));
+    weir__loader_free(loader);
+  }
+  weir__seams_reset();
+  cr_expect_eq(rc, WEIR_OK);
+  cr_expect_gt(n, 5);
+}
+
+Test(loader, says_that_there_is_no_memory_for_a_list) {
+  uint32_t n = 77;
+  weir__seams.alloc = failing_alloc;
+  allocations_left = 0;
+  cr_expect_eq(weir__loader_list(f.loader, NULL, 0, &n, &f.err), WEIR_E_NOMEM);
+  weir__seams_reset();
+  cr_expect_eq(n, 77);
 }
 
 /* -------------------------------------------------------------------- list */
