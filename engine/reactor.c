@@ -48,7 +48,8 @@ struct weir__reactor {
   struct weir__task stop;
   bool stopping;
   struct weir__heap deadlines;
-  uint64_t armed; /* what the uv_timer is set to, or WEIR_NEVER */
+  uint64_t armed;  /* what the uv_timer is set to, or WEIR_NEVER */
+  uint64_t firing; /* the time of the turn whose timers are firing, or 0 */
   struct epoll_event batch[BATCH_MAX];
   int batch_n;
   int batch_i; /* the event being delivered */
@@ -140,25 +141,31 @@ void weir__reactor_timer(struct weir__reactor *reactor,
                          uint64_t at) {
   WEIR_ASSERT(weir__reactor_here(reactor));
   weir__heap_remove(&reactor->deadlines, &timer->node);
+  if (at < reactor->firing) {
+    at = reactor->firing; /* behind those that are due already */
+  }
   if (at != WEIR_NEVER) {
     weir__heap_insert(&reactor->deadlines, &timer->node, at);
   }
 }
 
-/* Fires what is due now.  Timers that a fire() sets, even to the past, wait for
- * the next turn, so that descriptors get theirs. */
+/* Fires what is due now.  Timers that a fire() sets, even to the past, line up
+ * behind and wait for the next turn, so that neither the other timers nor the
+ * descriptors starve. */
 static void fire_due(struct weir__reactor *r) {
   uint64_t now = weir__clock_now();
   uint64_t before = r->deadlines.inserted;
+  r->firing = now;
   for (;;) {
     struct weir__heap_node *first = weir__heap_first(&r->deadlines);
     if (first == NULL || first->key > now || first->order >= before) {
-      return;
+      break;
     }
     weir__heap_remove(&r->deadlines, first);
     struct weir__timer *timer = timer_of(first);
     timer->fire(timer);
   }
+  r->firing = 0;
 }
 
 static void on_timer(uv_timer_t *handle);
@@ -168,10 +175,12 @@ static uint64_t earliest(const struct weir__reactor *r) {
   return first == NULL ? WEIR_NEVER : first->key;
 }
 
-/* Milliseconds until at, rounded up: a timer is never early. */
+/* Whole milliseconds from the one that now is in, which is where libuv counts
+ * from, to the first one in which at has passed: never early, and one wake-up. */
 static uint64_t ms_until(uint64_t at) {
   uint64_t now = weir__clock_now();
-  return at <= now ? 0 : (at - now - 1) / WEIR_NS_PER_MS + 1;
+  uint64_t begun = now % WEIR_NS_PER_MS;
+  return at <= now ? 0 : (at - now - 1 + begun) / WEIR_NS_PER_MS + 1;
 }
 
 static bool time_is_virtual(void) {
@@ -468,11 +477,13 @@ void weir__reactor_stop(struct weir__reactor *reactor) {
   weir__mem_free(reactor);
 }
 
-void weir__reactor_forget(const struct weir__reactor *reactor) {
-  const uv_loop_t *loop = &reactor->loop;
-  const int fds[] = {
-      reactor->epoll,  loop->backend_fd,       loop->async_io_watcher.fd,
-      loop->async_wfd, loop->signal_pipefd[0], loop->signal_pipefd[1]};
+/* Of libuv only numbers are read here; each descriptor is one that it opened for
+ * this loop alone. */
+void weir__reactor_forget(struct weir__reactor *reactor) {
+  const int fds[] = {reactor->epoll, reactor->loop.backend_fd,
+                     reactor->loop.async_io_watcher.fd,
+                     reactor->loop.signal_pipefd[0],
+                     reactor->loop.signal_pipefd[1]};
   for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
     if (fds[i] >= 0) {
       (void)close(fds[i]);

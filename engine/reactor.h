@@ -58,6 +58,10 @@ int weir__reactor_start(struct weir__reactor **out);
  * Threads: any but the reactor's.  Blocks: until the tasks have run. */
 void weir__reactor_stop(struct weir__reactor *reactor);
 
+/* In a forked child, where the thread does not exist: closes the descriptors with
+ * close(2) and does nothing else; the memory stays.  No other call may follow. */
+void weir__reactor_forget(struct weir__reactor *reactor);
+
 /* Has task->run() called on the reactor thread.  Tasks of one thread run in the
  * order in which it posted them.  Takes no lock, so locks may be held.
  * Threads: any.  Blocks: no.  Never fails. */

@@ -395,3 +395,11 @@ void weir__streams_close_all(struct weir__streams *owner, bool reset) {
     weir__stream_close(stream);
   }
 }
+
+void weir__streams_forget(struct weir__streams *owner) {
+  for (uint32_t i = 0; i < WEIR_STREAMS_MAX; i++) {
+    if (owner->slot[i] != NULL) {
+      (void)weir__net_close(owner->slot[i]->fd);
+    }
+  }
+}

@@ -100,4 +100,8 @@ bool weir__streams_peer_done(struct weir__streams *owner);
  * servers see the end at once and nothing lingers here. */
 void weir__streams_close_all(struct weir__streams *owner, bool reset);
 
+/* In a forked child: closes the descriptors with close(2) and does nothing else.
+ * Takes no lock, as the thread that held it may not exist here. */
+void weir__streams_forget(struct weir__streams *owner);
+
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
@@ -97,6 +99,7 @@ struct numbered {
 
 static int order[64];
 static int order_n;
+static int order_limit = 64;
 
 static void note_number(struct weir__task *task) {
   order[order_n++] = ((struct numbered *)task)->number;
@@ -179,7 +182,9 @@ struct alarm {
 static void ring(struct weir__timer *timer) {
   struct alarm *alarm = (struct alarm *)timer;
   alarm->fired++;
-  order[order_n++] = alarm->number;
+  if (order_n < order_limit) {
+    order[order_n++] = alarm->number;
+  }
   if (alarm->again-- > 0) {
     weir__reactor_timer(alarm->reactor, timer, 1);
   }
@@ -252,6 +257,20 @@ Test(reactor, fires_a_timer_of_the_past_without_a_move_of_time, .timeout = 5) {
   }
   weir__reactor_stop(r);
   cr_assert_eq(a.fired, 4);
+}
+
+Test(reactor,
+     lets_no_timer_starve_behind_one_that_is_always_due,
+     .timeout = 5) {
+  struct weir__reactor *r = start_virtual();
+  struct alarm greedy = {.number = 1, .again = 1 << 30};
+  struct alarm b = {.number = 2};
+  order_limit = 8;
+  set(r, &b, 2000);
+  set(r, &greedy, 1500);
+  move_to(r, 3000);
+  cr_assert_eq(b.fired, 1);
+  weir__reactor_stop(r);
 }
 
 Test(reactor, fires_in_real_time_and_never_early, .timeout = 5) {
@@ -477,6 +496,33 @@ Test(reactor, does_not_wake_up_without_work, .timeout = 5) {
   cr_assert_leq(weir__reactor_wakes(r) - before, 101);
   weir__reactor_stop(r);
   close_pair(fd);
+}
+
+/* --------------------------------------------------------------------- fork */
+
+static int count_descriptors(void) {
+  int n = 0;
+  for (int fd = 0; fd < 1024; fd++) {
+    n += fcntl(fd, F_GETFD) != -1;
+  }
+  return n;
+}
+
+Test(reactor, leaves_no_descriptor_of_its_own_to_a_child, .timeout = 5) {
+  weir__reactor_stop(start()); /* libuv opens a pipe for the process, once */
+  int before = count_descriptors();
+  struct weir__reactor *r = start();
+  int status = -1;
+  pid_t child = fork();
+  if (child == 0) {
+    weir__reactor_forget(r);
+    _exit(count_descriptors() - before);
+  }
+  cr_assert_eq(waitpid(child, &status, 0), child);
+  cr_assert_eq(status, 0);
+  on_reactor(r, nothing, NULL);
+  weir__reactor_stop(r);
+  cr_assert_eq(count_descriptors(), before);
 }
 
 /* ---------------------------------------------------------------- failures */

@@ -121,7 +121,7 @@ Test(offload, runs_a_job_with_signals_blocked) {
 
 /* A worker that was called but is not awake yet must not count as one to spare:
  * otherwise the second of two quick jobs would wait for the first. */
-Test(offload, runs_jobs_of_two_keys_at_once, .timeout = 20) {
+Test(offload, runs_jobs_of_two_keys_at_once) {
   start(2);
   for (int round = 0; round < 200; round++) {
     struct work a = gated(1, 1);

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
 
-#include "net/drv_error.h"
 #include "net/stream.h"
 #include "sys/seams.h"
 
@@ -370,28 +370,21 @@ Test(stream, tells_its_owner_before_the_descriptor_closes) {
   close(peer);
 }
 
-/* ---------------------------------------------------------------- drv_error */
-
-Test(stream, cuts_an_error_at_a_whole_character) {
-  char small[8];
-  err.message = small;
-  err.message_cap = sizeof small;
-  cr_assert_eq(weir__drv_error_set(&err, 3, 1, 2, "abcde\xC3\xB3\xC3\xB3"),
-               WEIR_DRV_FAIL);
-  cr_assert_str_eq(small, "abcde\xC3\xB3");
-  cr_assert_eq(err.message_len, 9);
-  cr_assert_eq(err.flags, WEIR_DRV_EF_TRUNCATED);
-  (void)weir__drv_error_set(&err, 3, 1, 2, "abcdef\xC3\xB3");
-  cr_assert_str_eq(small, "abcdef");
-  (void)weir__drv_error_set(&err, 3, 1, 2, "ok");
-  cr_assert_eq(err.flags, 0);
-  cr_assert_eq(weir__drv_error_set(NULL, 3, 1, 2, "nobody"), WEIR_DRV_FAIL);
+static int child_result(void) {
+  weir__streams_forget(&owner);
+  return fcntl(weir__stream_fd(owner.slot[0]), F_GETFD) == -1 ? 0 : 1;
 }
 
-Test(stream, survives_an_error_without_room) {
-  err.message = NULL;
-  err.message_cap = 0;
-  (void)weir__drv_error_set(&err, 3, 1, 2, "abc");
-  cr_assert_eq(err.message_len, 3);
-  cr_assert_eq(err.flags, WEIR_DRV_EF_TRUNCATED);
+Test(stream, closes_only_the_child_s_descriptor_after_a_fork) {
+  int peer;
+  int status = -1;
+  weir_drv_stream *s = connected(&peer);
+  pid_t child = fork();
+  if (child == 0) {
+    _exit(child_result());
+  }
+  cr_assert_eq(waitpid(child, &status, 0), child);
+  cr_assert_eq(status, 0);
+  cr_assert_eq(weir__stream_write(s, "x", 1), 1);
+  close(peer);
 }
