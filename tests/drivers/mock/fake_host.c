@@ -56,7 +56,7 @@ static struct fake_host *of(void *ctx) {
 }
 
 static weir_drv_time host_now(void *ctx) {
-  return atomic_load_explicit(&of(ctx)->now, memory_order_relaxed);
+  return of(ctx)->now;
 }
 
 static uint64_t host_unix_ms(void *ctx) {
@@ -66,8 +66,7 @@ static uint64_t host_unix_ms(void *ctx) {
 static void *host_alloc(void *ctx, uint64_t size, uint32_t flags) {
   struct fake_host *h = of(ctx);
   (void)flags;
-  if (atomic_load_explicit(&h->fail_alloc, memory_order_relaxed) != 0 &&
-      atomic_fetch_sub_explicit(&h->fail_alloc, 1, memory_order_relaxed) == 1) {
+  if (h->fail_alloc != 0 && --h->fail_alloc == 0) {
     return NULL;
   }
   (void)atomic_fetch_add_explicit(&h->blocks, 1, memory_order_relaxed);
@@ -242,7 +241,7 @@ void fake_close(struct fake_host *h) {
     h->driver->config_destroy(h->drv, h->cfg);
   }
   h->driver->close(h->drv);
-  if (h->blocks != 0) {
+  if (atomic_load_explicit(&h->blocks, memory_order_relaxed) != 0) {
     broken("the driver kept memory");
   }
   free(h);
