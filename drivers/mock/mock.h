@@ -106,8 +106,9 @@ struct mock_op {
   uint64_t left; /* again: how often still; delay: until when */
   bool sent;     /* the server may have acted: a failure says so */
   bool cancelled;
-  bool asked;        /* a request to the engine is open */
-  int32_t verb;      /* txn: WEIR_DRV_TX_*; reset: the mode */
+  bool hangs;   /* it has hung, so that it may have to be taken off the list */
+  bool asked;   /* a request to the engine is open */
+  int32_t verb; /* txn: WEIR_DRV_TX_*; reset: the mode */
   int32_t isolation; /* txn begin */
   struct weir_drv_exec_args exec;
   const struct mock_action *program[MOCK_PROGRAM_MAX];

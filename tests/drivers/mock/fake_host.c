@@ -120,7 +120,7 @@ static weir_drv_status host_cell(weir_drv_batch *b, const void *p, uint64_t n) {
 static void host_forget(void *ctx, weir_drv_hconn *hc, weir_drv_fd fd) {
   (void)hc;
   (void)fd;
-  of(ctx)->forgotten++;
+  (void)atomic_fetch_add_explicit(&of(ctx)->forgotten, 1, memory_order_relaxed);
 }
 
 static struct fake_host *asked; /* locks_held has no argument */

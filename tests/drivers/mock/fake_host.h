@@ -25,10 +25,10 @@ struct fake_host {
   weir_drv_cfg *cfg;
 
   uint64_t now;
-  _Atomic int64_t blocks; /* allocations not yet released */
-  uint64_t fail_alloc;    /* the nth from now fails; 0: none */
-  int32_t locks;          /* what locks_held() says */
-  uint32_t forgotten;     /* calls of fd_forget */
+  _Atomic int64_t blocks;     /* allocations not yet released */
+  uint64_t fail_alloc;        /* the nth from now fails; 0: none */
+  int32_t locks;              /* what locks_held() says */
+  _Atomic uint32_t forgotten; /* calls of fd_forget */
 
   /* The answers to requests. */
   const char *password; /* NULL: refused */
