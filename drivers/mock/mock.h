@@ -68,6 +68,7 @@ struct weir_drv_drv {
 
 struct weir_drv_cfg {
   weir_drv_drv *drv;
+  weir_drv_cfg *self;         /* for the counters, which are not what it says */
   struct mock_script *script; /* NULL: none */
   uint64_t connect_delay_ns;
   uint64_t exec_delay_ns;

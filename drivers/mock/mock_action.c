@@ -120,7 +120,7 @@ static bool take_sqlstate(struct mock_parser *p, struct mock_failure *f) {
 }
 
 static bool take_after(struct mock_parser *p, struct mock_failure *f) {
-  uint64_t ns;
+  uint64_t ns = 0;
   if (!take_duration(p, &ns)) {
     return false;
   }
