@@ -9,9 +9,8 @@
 
 /* Stores "<build>/lib/weir/drivers/<name>.so", or the folder alone if name is
  * NULL, and returns buf.  The build is named by WEIR_BUILD_DIR, which ctest
- * sets; a program started by hand without it says so and exits with 2. */
-/* Tests look before they start threads.
- * NOLINTBEGIN(concurrency-mt-unsafe) */
+ * sets; a program started by hand without it says so and exits with 2.
+ * Tests look before they start threads: NOLINTBEGIN(concurrency-mt-unsafe) */
 static inline const char *driver_path(const char *name, char *buf, size_t cap) {
   const char *build = getenv("WEIR_BUILD_DIR");
   if (build == NULL) {
