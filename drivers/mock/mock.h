@@ -68,6 +68,7 @@ struct weir_drv_drv {
 
 struct weir_drv_cfg {
   weir_drv_drv *drv;
+  weir_drv_cfg *self;         /* for the counters, which are not what it says */
   struct mock_script *script; /* NULL: none */
   uint64_t connect_delay_ns;
   uint64_t exec_delay_ns;
@@ -106,8 +107,9 @@ struct mock_op {
   uint64_t left; /* again: how often still; delay: until when */
   bool sent;     /* the server may have acted: a failure says so */
   bool cancelled;
-  bool asked;        /* a request to the engine is open */
-  int32_t verb;      /* txn: WEIR_DRV_TX_*; reset: the mode */
+  bool hangs;   /* it has hung, so that it may have to be taken off the list */
+  bool asked;   /* a request to the engine is open */
+  int32_t verb; /* txn: WEIR_DRV_TX_*; reset: the mode */
   int32_t isolation; /* txn begin */
   struct weir_drv_exec_args exec;
   const struct mock_action *program[MOCK_PROGRAM_MAX];

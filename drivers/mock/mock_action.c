@@ -120,7 +120,7 @@ static bool take_sqlstate(struct mock_parser *p, struct mock_failure *f) {
 }
 
 static bool take_after(struct mock_parser *p, struct mock_failure *f) {
-  uint64_t ns;
+  uint64_t ns = 0;
   if (!take_duration(p, &ns)) {
     return false;
   }
@@ -273,7 +273,8 @@ static bool take_size(struct mock_parser *p, struct mock_action *a) {
 
 /* A column has one type: that of its first value that is not null. */
 static bool check_types(struct mock_parser *p, const struct mock_action *a) {
-  const struct mock_cell *cells = &p->script->cells[a->first_cell];
+  const struct mock_cell *cells =
+      a->n_cells == 0 ? NULL : &p->script->cells[a->first_cell];
   for (uint32_t col = 0; col < a->n_cols; col++) {
     int32_t type = WEIR_DRV_T_NULL;
     for (uint32_t i = col; i < a->n_cells; i += a->n_cols) {

@@ -193,7 +193,7 @@ static weir_drv_status read_file(const char *path,
                                  uint64_t cap,
                                  uint64_t *out_n,
                                  struct weir_drv_error *err) {
-  struct stat st;
+  struct stat st = {0};
   uint64_t n = 0;
   ssize_t got = 0;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -215,7 +215,7 @@ static weir_drv_status read_file(const char *path,
   if (rc != 0) {
     return mock_fail(err, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_CONFIG,
                      "Mock Script: cannot read %.300s: %s", path,
-                     rc == EINVAL ? "not a regular file" : strerror(rc));
+                     rc == EINVAL ? "not a regular file" : strerrordesc_np(rc));
   }
   *out_n = n;
   return WEIR_DRV_DONE;
@@ -352,6 +352,7 @@ weir_drv_status mock_config_create(weir_drv_drv *d,
     return WEIR_DRV_E_NOMEM;
   }
   c->drv = d;
+  c->self = c;
   c->idle_watch = true;
   atomic_store_explicit(&c->refs, 1, memory_order_relaxed);
   weir_drv_status rc = fill(c, o, n, err);

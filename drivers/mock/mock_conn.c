@@ -86,8 +86,7 @@ weir_drv_status mock_conn_create(weir_drv_drv *d,
     return WEIR_DRV_E_NOMEM;
   }
   c->drv = d;
-  /* The counters in a configuration are ours, not part of what it says. */
-  memcpy(&c->cfg, &cfg, sizeof cfg);
+  c->cfg = cfg->self;
   c->hconn = hc;
   c->event_fd = -1;
   c->op.kind = -1;

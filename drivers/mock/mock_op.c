@@ -45,6 +45,9 @@ static void tell_state_after_reset(const weir_drv_conn *c,
 
 /* Whatever hung hangs no more, and no wake-up of it is left over. */
 static void stop_hanging(weir_drv_conn *c) {
+  if (!c->op.hangs) {
+    return; /* the lock is the driver's, and most operations never hang */
+  }
   (void)pthread_mutex_lock(&c->drv->mu);
   if (c->hang_order != 0) {
     c->hang_order = 0;
@@ -64,7 +67,7 @@ static void begin(weir_drv_conn *c, enum mock_kind kind) {
   op->kind = (int32_t)kind;
   op->n = op->at = op->sub = 0;
   op->left = 0;
-  op->cancelled = op->asked = false;
+  op->cancelled = op->asked = op->hangs = false;
   op->sent = c->pending_reset == 0;
   c->n_columns = 0;
   memset(&op->exec, 0, sizeof op->exec);

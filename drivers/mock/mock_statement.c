@@ -160,7 +160,9 @@ static uint64_t statement_length(const char *p, uint64_t n) {
   char quote = '\0';
   for (uint64_t i = 0; i < n; i++) {
     if (quote != '\0') {
-      quote = p[i] == quote ? '\0' : quote;
+      if (p[i] == quote) {
+        quote = '\0';
+      }
     } else if (p[i] == '\'' || p[i] == '"') {
       quote = p[i];
     } else if (p[i] == ';') {

@@ -113,6 +113,7 @@ static weir_drv_status hang_begin(struct now *x) {
   mock_count(c->drv, MOCK_N_HUNG);
   (void)pthread_mutex_unlock(&c->drv->mu);
   c->op.sub = 1;
+  c->op.hangs = true;
   return WEIR_DRV_DONE;
 }
 

@@ -6,7 +6,10 @@
 #include "mock_script.h"
 
 static char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+  if (c >= 'A' && c <= 'Z') {
+    return (char)(c - 'A' + 'a');
+  }
+  return c;
 }
 
 bool mock_word_is(const char *p, uint64_t n, const char *word) {

@@ -2,7 +2,8 @@
 /* count_calls.h - how many allocations and system calls a piece of code makes.
  *
  * Link weir_count_calls (beside weir_support): it replaces malloc and its
- * relatives in the whole program, or hooks the sanitizer's. */
+ * relatives in the whole program, or hooks the sanitizer's (ThreadSanitizer's
+ * does not tell of the aligned ones). */
 #ifndef WEIR_TEST_COUNT_CALLS_H
 #define WEIR_TEST_COUNT_CALLS_H
 

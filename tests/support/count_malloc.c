@@ -58,10 +58,12 @@ __attribute__((constructor)) static void install(void) {
   }
 }
 #else
+/* The names are glibc's.  NOLINTBEGIN(bugprone-reserved-identifier) */
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *p, size_t n);
 void *__libc_memalign(size_t align, size_t n);
+/* NOLINTEND(bugprone-reserved-identifier) */
 
 #  define REPLACES __attribute__((visibility("default"), used))
 

@@ -9,17 +9,31 @@
 #include "check.h"
 #include "count_calls.h"
 
+/* ThreadSanitizer of clang 14 does not report aligned allocations. */
+#if defined(__has_feature)
+#  if __has_feature(thread_sanitizer)
+#    define ALIGNED_SEEN 0
+#  endif
+#endif
+#ifndef ALIGNED_SEEN
+#  define ALIGNED_SEEN 1
+#endif
+
 /* Through volatile, so that the compiler keeps the allocations. */
 static void *volatile kept;
 
-static void allocate_four(void *arg) {
+static void allocate_three(void *arg) {
   (void)arg;
-  void *p = NULL;
   kept = malloc(10);
   kept = realloc(kept, 20);
   free(kept);
   kept = calloc(2, 5);
   free(kept);
+}
+
+static void allocate_aligned(void *arg) {
+  void *p = NULL;
+  (void)arg;
   CHECK(posix_memalign(&p, 64, 64) == 0);
   kept = p;
   free(kept);
@@ -30,7 +44,7 @@ static void nothing(void *arg) {
 }
 
 static void *allocate_thread(void *arg) {
-  allocate_four(arg);
+  allocate_three(arg);
   return NULL;
 }
 
@@ -42,8 +56,9 @@ static void allocate_elsewhere(void *arg) {
 
 static void allocations_are_counted(void) {
   CHECK(count_allocations(nothing, NULL) == 0);
-  CHECK(count_allocations(allocate_four, NULL) == 4);
-  CHECK(count_allocations_all_threads(allocate_elsewhere, NULL) >= 4);
+  CHECK(count_allocations(allocate_three, NULL) == 3);
+  CHECK(count_allocations(allocate_aligned, NULL) == (ALIGNED_SEEN ? 1 : 0));
+  CHECK(count_allocations_all_threads(allocate_elsewhere, NULL) >= 3);
   CHECK(count_allocations(allocate_elsewhere, NULL) <
         count_allocations_all_threads(allocate_elsewhere, NULL));
 }

@@ -2,7 +2,8 @@
 /* fake_host.h - a host for one driver under test: clock, memory, rows and
  * notices in plain sight, requests answered as the test says.
  *
- * All of it is for one thread, but for the memory and clock functions. */
+ * The fields are for one thread; many may call the host's memory and clock
+ * functions while no test changes what those do. */
 #ifndef FAKE_HOST_H
 #define FAKE_HOST_H
 
@@ -23,11 +24,11 @@ struct fake_host {
   const struct mock_control *mock;
   weir_drv_cfg *cfg;
 
-  _Atomic uint64_t now;
-  _Atomic int64_t blocks;      /* allocations not yet released */
-  _Atomic uint64_t fail_alloc; /* the nth from now fails; 0: none */
-  int32_t locks;               /* what locks_held() says */
-  uint32_t forgotten;          /* calls of fd_forget */
+  uint64_t now;
+  _Atomic int64_t blocks;     /* allocations not yet released */
+  uint64_t fail_alloc;        /* the nth from now fails; 0: none */
+  int32_t locks;              /* what locks_held() says */
+  _Atomic uint32_t forgotten; /* calls of fd_forget */
 
   /* The answers to requests. */
   const char *password; /* NULL: refused */

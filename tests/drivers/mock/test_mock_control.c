@@ -27,7 +27,7 @@ Test(mock_control, releases_what_hangs_through_a_descriptor, .timeout = 5) {
   cr_assert_str_eq(run.text, "c1|0|#1|");
   cr_assert_eq(fake_counts(h).hung, 0);
   h->driver->conn_destroy(c);
-  cr_assert_eq(h->forgotten, 1);
+  cr_assert_eq(atomic_load(&h->forgotten), 1);
   fake_close(h);
 }
 
@@ -239,7 +239,7 @@ Test(mock_control, forgets_without_telling_the_host, .timeout = 5) {
   weir_drv_conn *c = fake_connected(h);
   (void)fake_exec(h, c, "hang");
   h->driver->abort_conn(c, WEIR_DRV_ABORT_FORGET);
-  cr_assert_eq(h->forgotten, 0);
+  cr_assert_eq(atomic_load(&h->forgotten), 0);
   cr_assert_eq(fake_counts(h).forgets, 1);
   h->driver->conn_destroy(c);
   fake_close(h);

@@ -94,7 +94,7 @@ int main(void) {
   struct mock_counts n = fake_counts(host);
   bool right = n.calls[MOCK_CONN_CREATE] == THREADS * ROUNDS &&
                n.sessions_live == 0 && n.conns_live == 0 && n.hung == 0 &&
-               n.running == 0 && n.overlaps == 0 && wrong == 0;
+               n.running == 0 && n.overlaps == 0 && atomic_load(&wrong) == 0;
   fake_close(host);
   (void)printf("%d passed, %d failed\n", right ? 1 : 0, right ? 0 : 1);
   return right ? 0 : 1;
