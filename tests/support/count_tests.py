@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Counts test cases in what ctest recorded, and says which failed.
 
-usage: count_tests.py JUNIT [REPORTS]
+usage: count_tests.py JUNIT REPORTS [LIST]
 
 JUNIT is the file of `ctest --output-junit`; REPORTS is a folder in which
-sanitizers left their reports (log_path), if any.
+sanitizers left their reports (log_path), if any; LIST is what
+`ctest --show-only=json-v1` printed, in which tests that are to fail (WILL_FAIL)
+are found: such a test is a single case, and what it printed is not counted.
 
 Counted are test cases, not programs.  A Criterion program tells its numbers in
 its "Synthesis" line; a plain program or script prints "N passed, N failed"; one
@@ -18,6 +20,7 @@ Criterion child does not reach the exit status.
 The last line printed is "N passed, N failed".  Exit status: 0 when something
 passed and nothing failed, else 1.
 """
+import json
 import os
 import re
 import sys
@@ -45,7 +48,18 @@ def skipped_on_purpose(case):
     return note is not None and note.get("message", "").startswith("SKIP_")
 
 
-def judge(case):
+def meant_to_fail(path):
+    """Names of the tests with the property WILL_FAIL."""
+    if path is None:
+        return set()
+    with open(path) as file:
+        tests = json.load(file)["tests"]
+    return {test["name"] for test in tests
+            for prop in test.get("properties", [])
+            if prop["name"] == "WILL_FAIL" and prop["value"]}
+
+
+def judge(case, is_to_fail):
     """(passed, failed, reason) of one ctest entry; reason is for reading."""
     status = case.get("status")
     output = case.findtext("system-out") or ""
@@ -53,7 +67,7 @@ def judge(case):
         return 0, 0, "skipped"
     if status == "notrun":
         return 0, 1, "did not run"
-    counts = told(output)
+    counts = None if is_to_fail else told(output)
     if status == "fail":
         passed, failed = counts or (0, 0)
         return passed, max(failed, 1), "failed"
@@ -71,7 +85,7 @@ def show(title, output):
         print("    " + line)
 
 
-def count_cases(path):
+def count_cases(path, to_fail):
     """(passed, failed, names of failed programs) of a JUnit file."""
     try:
         cases = ElementTree.parse(path).getroot().iter("testcase")
@@ -81,7 +95,7 @@ def count_cases(path):
     passed, failed, bad = 0, 0, set()
     for case in cases:
         name, output = case.get("name"), case.findtext("system-out") or ""
-        good_here, bad_here, reason = judge(case)
+        good_here, bad_here, reason = judge(case, name in to_fail)
         passed += good_here
         failed += bad_here
         if bad_here:
@@ -115,12 +129,12 @@ def count_reports(folder, bad):
 
 
 def main(args):
-    if len(args) not in (1, 2):
+    if len(args) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2
-    passed, failed, bad = count_cases(args[0])
-    if len(args) == 2:
-        failed += count_reports(args[1], bad)
+    to_fail = meant_to_fail(args[2] if len(args) == 3 else None)
+    passed, failed, bad = count_cases(args[0], to_fail)
+    failed += count_reports(args[1], bad)
     if passed + failed == 0:
         print("---- no test ran")
         failed = 1
