@@ -37,11 +37,14 @@ ran() {
     "$1" "$2" "$3"
 }
 
-# The test called negative is meant to fail, and ctest says "run" when it did.
+# ctest says "run" of the test called negative when it failed, as it is meant to,
+# and of the one called finds when it printed what it should.
 cat >"$work/list" <<'END'
 {"tests": [
   {"name": "key", "properties": [{"name": "TIMEOUT", "value": 5.0}]},
-  {"name": "negative", "properties": [{"name": "WILL_FAIL", "value": true}]}]}
+  {"name": "negative", "properties": [{"name": "WILL_FAIL", "value": true}]},
+  {"name": "finds", "properties": [
+    {"name": "PASS_REGULAR_EXPRESSION", "value": [", 5 failed"]}]}]}
 END
 
 synthesis='[====] Synthesis: Tested: 6 | Passing: 4 | Failing: 2 | Crashing: 1'
@@ -64,6 +67,8 @@ expect meant_to_fail_and_did 0 "1 passed, 0 failed" \
   "$(ran negative run "4 passed, 5 failed")"
 expect meant_to_fail_and_did_not 1 "0 passed, 1 failed" \
   "$(ran negative fail "9 passed, 0 failed")"
+expect says_what_it_should 0 "1 passed, 0 failed" \
+  "$(ran finds run "4 passed, 5 failed")"
 expect missing_program 1 "0 passed, 1 failed" \
   '<testcase name="a" status="notrun"><skipped message="Unable to find executable"/></testcase>'
 expect skip_is_neither 0 "1 passed, 0 failed" \

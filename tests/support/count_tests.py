@@ -6,8 +6,9 @@ usage: count_tests.py JUNIT REPORTS [LIST]
 
 JUNIT is the file of `ctest --output-junit`; REPORTS is a folder in which
 sanitizers left their reports (log_path), if any; LIST is what
-`ctest --show-only=json-v1` printed, in which tests that are to fail (WILL_FAIL)
-are found: such a test is a single case, and what it printed is not counted.
+`ctest --show-only=json-v1` printed, in which tests are found that ctest judges
+otherwise than by exit status (WILL_FAIL, PASS_REGULAR_EXPRESSION): such a test is
+a single case, and what it printed is not counted.
 
 Counted are test cases, not programs.  A Criterion program tells its numbers in
 its "Synthesis" line; a plain program or script prints "N passed, N failed"; one
@@ -48,18 +49,19 @@ def skipped_on_purpose(case):
     return note is not None and note.get("message", "").startswith("SKIP_")
 
 
-def meant_to_fail(path):
-    """Names of the tests with the property WILL_FAIL."""
+def judged_whole(path):
+    """Names of the tests whose own count means nothing."""
     if path is None:
         return set()
     with open(path) as file:
         tests = json.load(file)["tests"]
     return {test["name"] for test in tests
             for prop in test.get("properties", [])
-            if prop["name"] == "WILL_FAIL" and prop["value"]}
+            if prop["name"] in ("WILL_FAIL", "PASS_REGULAR_EXPRESSION")
+            and prop["value"]}
 
 
-def judge(case, is_to_fail):
+def judge(case, is_whole):
     """(passed, failed, reason) of one ctest entry; reason is for reading."""
     status = case.get("status")
     output = case.findtext("system-out") or ""
@@ -67,7 +69,7 @@ def judge(case, is_to_fail):
         return 0, 0, "skipped"
     if status == "notrun":
         return 0, 1, "did not run"
-    counts = None if is_to_fail else told(output)
+    counts = None if is_whole else told(output)
     if status == "fail":
         passed, failed = counts or (0, 0)
         return passed, max(failed, 1), "failed"
@@ -85,7 +87,7 @@ def show(title, output):
         print("    " + line)
 
 
-def count_cases(path, to_fail):
+def count_cases(path, whole):
     """(passed, failed, names of failed programs) of a JUnit file."""
     try:
         cases = ElementTree.parse(path).getroot().iter("testcase")
@@ -95,7 +97,7 @@ def count_cases(path, to_fail):
     passed, failed, bad = 0, 0, set()
     for case in cases:
         name, output = case.get("name"), case.findtext("system-out") or ""
-        good_here, bad_here, reason = judge(case, name in to_fail)
+        good_here, bad_here, reason = judge(case, name in whole)
         passed += good_here
         failed += bad_here
         if bad_here:
@@ -132,8 +134,8 @@ def main(args):
     if len(args) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2
-    to_fail = meant_to_fail(args[2] if len(args) == 3 else None)
-    passed, failed, bad = count_cases(args[0], to_fail)
+    whole = judged_whole(args[2] if len(args) == 3 else None)
+    passed, failed, bad = count_cases(args[0], whole)
     failed += count_reports(args[1], bad)
     if passed + failed == 0:
         print("---- no test ran")
