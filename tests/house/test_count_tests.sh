@@ -18,9 +18,10 @@ expect() {
     printf '%s\n' "$5" >"$reports/report.boxfort-worker.1"
   fi
   printf '<testsuite>%s</testsuite>\n' "$4" >"$work/junit.xml"
-  got=$(/usr/bin/python3 "$count" "$work/junit.xml" "$reports" | tail -n 1)
-  /usr/bin/python3 "$count" "$work/junit.xml" "$reports" >"$work/out"
+  /usr/bin/python3 "$count" "$work/junit.xml" "$reports" "$work/list" \
+    >"$work/out"
   status=$?
+  got=$(tail -n 1 "$work/out")
   if [ "$status" = "$2" ] && [ "$got" = "$3" ]; then
     passed=$((passed + 1))
   else
@@ -35,6 +36,16 @@ ran() {
   printf '<testcase name="%s" status="%s"><system-out>%s</system-out></testcase>' \
     "$1" "$2" "$3"
 }
+
+# ctest says "run" of the test called negative when it failed, as it is meant to,
+# and of the one called finds when it printed what it should.
+cat >"$work/list" <<'END'
+{"tests": [
+  {"name": "key", "properties": [{"name": "TIMEOUT", "value": 5.0}]},
+  {"name": "negative", "properties": [{"name": "WILL_FAIL", "value": true}]},
+  {"name": "finds", "properties": [
+    {"name": "PASS_REGULAR_EXPRESSION", "value": [", 5 failed"]}]}]}
+END
 
 synthesis='[====] Synthesis: Tested: 6 | Passing: 4 | Failing: 2 | Crashing: 1'
 leak='==1==ERROR: LeakSanitizer
@@ -52,6 +63,12 @@ expect crash_after_good_count 1 "7 passed, 1 failed" \
 expect crash_without_count 1 "0 passed, 1 failed" "$(ran a fail "")"
 expect admitted_failure_with_exit_zero 1 "1 passed, 1 failed" \
   "$(ran a run "1 passed, 1 failed")"
+expect meant_to_fail_and_did 0 "1 passed, 0 failed" \
+  "$(ran negative run "4 passed, 5 failed")"
+expect meant_to_fail_and_did_not 1 "0 passed, 1 failed" \
+  "$(ran negative fail "9 passed, 0 failed")"
+expect says_what_it_should 0 "1 passed, 0 failed" \
+  "$(ran finds run "4 passed, 5 failed")"
 expect missing_program 1 "0 passed, 1 failed" \
   '<testcase name="a" status="notrun"><skipped message="Unable to find executable"/></testcase>'
 expect skip_is_neither 0 "1 passed, 0 failed" \
