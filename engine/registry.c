@@ -51,8 +51,14 @@ static int find_driver(struct weir__engine *engine,
                            "the connection string does not say which driver "
                            "to use; add Driver=tds, say");
   }
-  return weir__loader_load(engine->loader, pair->value, pair->value_len,
-                           &parts->driver, err);
+  /* A damaged string may have a secret where the name belongs: look before the
+   * loader tells what it looked for. */
+  int rc = weir__settings_check_driver(pair->value, pair->value_len,
+                                       pair->position, err);
+  return rc != WEIR_OK
+             ? rc
+             : weir__loader_load(engine->loader, pair->value, pair->value_len,
+                                 &parts->driver, err);
 }
 
 static int make_config(struct parts *parts, struct weir_error *err) {

@@ -25,6 +25,10 @@ endif()
 if(WEIR_WERROR)
   target_compile_options(weir_flags INTERFACE -Werror)
 endif()
+if(WEIR_FUZZERS)
+  # Coverage for libFuzzer in everything a fuzz target links.
+  target_compile_options(weir_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 if(WEIR_SANITIZE)
   target_compile_options(weir_flags INTERFACE
     -fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all)
