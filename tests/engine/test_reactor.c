@@ -313,6 +313,8 @@ static void see(struct weir__watch *watch, uint32_t events) {
   seen->count++;
   if (seen->remove != NULL) {
     (void)weir__reactor_watch(seen->reactor, &seen->remove->watch, 0);
+    /* As if the memory were in use again for something else. */
+    seen->remove->watch.events = WEIR_DRV_EV_WRITE;
   }
   if (seen->count == seen->limit) {
     (void)weir__reactor_watch(seen->reactor, watch, 0);

@@ -625,6 +625,23 @@ Test(tls, keeps_no_ticket_when_told_not_to_or_without_a_peer) {
   SSL_CTX_free(server);
 }
 
+/* How many tickets of an earlier session are gone after offering one. */
+static uint32_t gone_after_offering(int version) {
+  SSL_CTX *server = peer_server(&good, version);
+  cr_assert_eq(resumes(server, (uint64_t)version), 0);
+  uint32_t before = tls->n_tickets;
+  cr_assert_gt(before, 0);
+  weir__tls_close(open_in((uint64_t)version));
+  uint32_t gone = before - tls->n_tickets;
+  SSL_CTX_free(server);
+  return gone;
+}
+
+Test(tls, offers_a_ticket_of_1_3_once_and_of_1_2_again) {
+  cr_assert_eq(gone_after_offering(TLS1_3_VERSION), 1);
+  cr_assert_eq(gone_after_offering(TLS1_2_VERSION), 0);
+}
+
 Test(tls, keeps_a_few_tickets_for_each_peer) {
   SSL_CTX *server = peer_server(&good, 0);
   struct session s[4];
