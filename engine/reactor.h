@@ -96,10 +96,6 @@ int weir__reactor_watch(struct weir__reactor *reactor,
                         struct weir__watch *watch,
                         uint32_t events);
 
-/* In a forked child: closes the descriptors that the parent's reactor had, with
- * close(2) alone: libuv and epoll would act on what the parent shares. */
-void weir__reactor_forget(const struct weir__reactor *reactor);
-
 /* How often the loop has woken up so far.  Threads: any. */
 uint64_t weir__reactor_wakes(const struct weir__reactor *reactor);
 
