@@ -771,6 +771,7 @@ struct weir_drv_config_info { /* grows [G2]; engine's */
 #define WEIR_DRV_P_PEER        6
 #define WEIR_DRV_P_REDIRECTS   7
 #define WEIR_DRV_P_PACKET_SIZE 8
+#define WEIR_DRV_P_PHASE 9 /* text: what the connection is doing: resolve, connect, prelogin, tls, login, ... */
 
 #define WEIR_DRV_ABORT_CLOSE \
   1 /* local close at once; unsent bytes are lost      */
