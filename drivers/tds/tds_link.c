@@ -151,8 +151,9 @@ static int64_t fill_tls(struct tds_link *l) {
   for (;;) {
     int64_t n = l->tls_api->read(l->tls, l->room.p, TDS_READ_BYTES);
     /* Answers of TLS itself, such as to a key update. */
-    if (drain(l, &l->out) != WEIR_DRV_DONE) {
-      return WEIR_DRV_FAIL;
+    weir_drv_status rc = drain(l, &l->out);
+    if (rc != WEIR_DRV_DONE) {
+      return rc;
     }
     if (n != WEIR_DRV_E_AGAIN) {
       return n;

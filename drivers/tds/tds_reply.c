@@ -549,13 +549,15 @@ weir_drv_status tds_reply_read(struct weir_drv_conn *c, struct tds_turn *t) {
 
 /* "login as 'sa': the server's words", with the database if one was named. */
 static weir_drv_status fail_login(struct weir_drv_conn *c, struct tds_turn *t) {
-  char prefix[TDS_LOGIN_UNITS * 8 + 400];
+  /* Names have at most 128 UTF-16 units, so these bounds cut nothing. */
+  char prefix[1400];
+  char user[513] = "";
   bool named = c->cfg->database.n > 0;
+  memcpy(user, c->user.p, c->user.n < 512 ? c->user.n : 512);
   (void)snprintf(prefix, sizeof prefix,
-                 "login: as '%.*s' to %s,%u%s%s%s: ", (int)c->user.n,
-                 (const char *)c->user.p, c->cfg->host.p, c->cfg->port,
-                 named ? ", database '" : "", c->cfg->database.p,
-                 named ? "'" : "");
+                 "login: as '%.512s' to %.255s,%u%s%.512s%s: ", user,
+                 c->cfg->host.p, c->cfg->port, named ? ", database '" : "",
+                 c->cfg->database.p, named ? "'" : "");
   (void)fill_failure(c, t, prefix);
   if (t->err != NULL && t->err->scope < WEIR_DRV_SCOPE_CONN) {
     t->err->scope = WEIR_DRV_SCOPE_CONN;
