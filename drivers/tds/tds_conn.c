@@ -340,16 +340,13 @@ static void fill_column(struct weir_drv_conn *c,
   to->max_bytes = from->type.max == UINT32_MAX ? 0 : from->type.max;
 }
 
-weir_drv_status tds_conn_columns(struct weir_drv_conn *c,
-                                 const struct weir_drv_column **arr,
-                                 uint32_t *n,
-                                 uint32_t *stride) {
+int tds_conn_keep_columns(struct weir_drv_conn *c) {
   const struct tds_mem *mem = &c->drv->mem;
   uint32_t count = c->decoder.n_columns;
   if (count > c->columns_cap) {
     void *p = mem->alloc(mem->ctx, count * sizeof *c->columns, 0);
     if (p == NULL) {
-      return WEIR_DRV_E_NOMEM;
+      return TDS_E_NOMEM;
     }
     if (c->columns != NULL) {
       mem->release(mem->ctx, c->columns);
@@ -360,8 +357,15 @@ weir_drv_status tds_conn_columns(struct weir_drv_conn *c,
   for (uint32_t i = 0; i < count; i++) {
     fill_column(c, &c->columns[i], &c->decoder.columns[i]);
   }
+  return TDS_OK;
+}
+
+weir_drv_status tds_conn_columns(struct weir_drv_conn *c,
+                                 const struct weir_drv_column **arr,
+                                 uint32_t *n,
+                                 uint32_t *stride) {
   *arr = c->columns;
-  *n = count;
+  *n = c->decoder.n_columns;
   *stride = sizeof *c->columns;
   return WEIR_DRV_DONE;
 }

@@ -190,6 +190,10 @@ weir_drv_status tds_conn_wait(struct weir_drv_conn *c,
 /* Gives the CPU back but wants it again.  Returns WEIR_DRV_WAIT. */
 weir_drv_status tds_conn_again(struct tds_turn *t);
 
+/* Describes the columns of the decoder for columns().  Returns TDS_OK or
+ * TDS_E_NOMEM. */
+int tds_conn_keep_columns(struct weir_drv_conn *c);
+
 /* Replaces the contents of a text.  Returns TDS_OK or TDS_E_NOMEM. */
 int tds_conn_set(struct tds_buf *b, const char *p, size_t n);
 

@@ -474,7 +474,8 @@ static weir_drv_status show(struct weir_drv_conn *c,
     return full ? hand_over(c) : TDS_NEXT;
   }
   if (ev == TDS_EV_COLUMNS && !c->no_rows) {
-    return WEIR_DRV_META;
+    return tds_conn_keep_columns(c) == TDS_OK ? WEIR_DRV_META
+                                              : tds_conn_no_memory(c, t);
   }
   const struct tds_done *d = &c->decoder.done;
   if (ev == TDS_EV_DONE && (d->status & TDS_DONE_COUNT) != 0 &&

@@ -336,7 +336,7 @@ static int64_t stream_write(weir_drv_stream *s, const void *p, uint64_t n) {
 
 /* Bytes that could be read now. */
 static size_t readable(struct fake *f) {
-  while (f->answer < f->n_answers && f->answer < f->messages &&
+  while (f->answer + 1 < f->n_answers && f->answer + 1 < f->messages &&
          f->read_at == f->answers[f->answer].n) {
     f->answer++;
     f->read_at = 0;
@@ -347,11 +347,18 @@ static size_t readable(struct fake *f) {
   return f->answers[f->answer].n - f->read_at;
 }
 
+/* The server has closed: nothing is left to be read, ever. */
+static bool over(struct fake *f) {
+  return f->hang_up && readable(f) == 0 &&
+         (f->n_answers == 0 || (f->answer + 1 >= f->n_answers &&
+                                (f->answer + 1 < f->messages ||
+                                 f->read_at == f->answers[f->answer].n)));
+}
+
 static int64_t take(struct fake *f, void *p, uint64_t cap, bool keep) {
   size_t n = readable(f);
   if (n == 0) {
-    bool over = f->hang_up && f->answer >= f->n_answers;
-    return over ? WEIR_DRV_E_CLOSED : WEIR_DRV_E_AGAIN;
+    return over(f) ? WEIR_DRV_E_CLOSED : WEIR_DRV_E_AGAIN;
   }
   n = limit(f, f->read_most, n < cap ? n : (size_t)cap);
   memcpy(p, f->answers[f->answer].p + f->read_at, n);
@@ -762,10 +769,7 @@ static bool ready(struct fake *f) {
     return false;
   }
   uint32_t events = f->wait.want[0].events;
-  bool over = f->hang_up && f->answer >= f->n_answers;
-  size_t n = readable(f);
-  over = over || (f->hang_up && f->answer >= f->n_answers);
-  return (events & WEIR_DRV_EV_WRITE) != 0 || n > 0 || over;
+  return (events & WEIR_DRV_EV_WRITE) != 0 || readable(f) > 0 || over(f);
 }
 
 /* One wake-up.  Returns the step's status, or WEIR_DRV_WAIT with *out_stuck. */
