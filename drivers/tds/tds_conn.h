@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* tds_conn.h - the connection: what it knows of its session, and its steps.
+ *
+ *   RESOLVE -> CONNECT -> [TLS] -> PRELOGIN -> [TLS] -> CREDENTIAL -> LOGIN
+ *           -> IDLE -> SEND -> READ -> IDLE ...                -> DEAD
+ */
+#ifndef TDS_CONN_H
+#define TDS_CONN_H
+
+#include "weir_driver.h"
+
+#include "tds_errors.h"
+#include "tds_limits.h"
+#include "tds_link.h"
+#include "tds_options.h"
+#include "tds_token.h"
+
+/* A step ran to its end; go on with the next one.  Apart from all WEIR_DRV_
+ * results. */
+#define TDS_NEXT INT32_C(100)
+
+enum tds_step {
+  TDS_STEP_NEW,        /* created, never connected */
+  TDS_STEP_RESOLVE,    /* waits for addresses */
+  TDS_STEP_CONNECT,    /* waits for TCP */
+  TDS_STEP_STRICT,     /* TLS before TDS */
+  TDS_STEP_PRELOGIN,   /* writes and reads PRELOGIN */
+  TDS_STEP_WRAPPED,    /* TLS inside PRELOGIN packets */
+  TDS_STEP_CREDENTIAL, /* waits for the password */
+  TDS_STEP_LOGIN,      /* writes LOGIN7 */
+  TDS_STEP_LOGIN_READ, /* reads its answer */
+  TDS_STEP_IDLE,       /* ready for a request */
+  TDS_STEP_SEND,       /* writes a request */
+  TDS_STEP_READ,       /* reads its answer */
+  TDS_STEP_DEAD,       /* only get, abort_conn, conn_destroy */
+  TDS_STEP_COUNT
+};
+
+enum tds_op {
+  TDS_OP_NONE,
+  TDS_OP_CONNECT,
+  TDS_OP_EXEC,
+  TDS_OP_PING,
+  TDS_OP_RESET
+};
+
+/* The driver instance: one per engine. */
+struct weir_drv_drv {
+  struct weir_drv_host host; /* a copy: missing tail members are zero */
+  struct tds_mem mem;
+};
+
+/* The request that is being sent. */
+struct tds_request {
+  uint8_t head[22];     /* ALL_HEADERS */
+  uint8_t head_left;    /* bytes of it still to be sent */
+  struct tds_span text; /* UTF-8 still to be sent */
+  uint8_t carry[4];     /* a character that was cut by a packet's end */
+  uint8_t carry_n;
+  uint8_t reset; /* TDS_ST_RESET or _RESET_KEEP for the first packet */
+  bool started;  /* a packet has been queued */
+  bool complete; /* the last one has */
+  bool given_up; /* ... with the ignore bit */
+  uint64_t mark; /* link.written when it began */
+};
+
+/* The error that will end the request: the first, unless a later one costs
+ * more. */
+struct tds_failure {
+  bool set;
+  int32_t number;
+  uint8_t severity;
+  struct tds_error_rule rule;
+  size_t text_n; /* full length; text holds at most TDS_ERROR_TEXT of it */
+  char text[TDS_ERROR_TEXT];
+};
+
+/* The answer that is being read. */
+struct tds_reply {
+  struct tds_span body; /* of the current packet */
+  int held;             /* an event that waits until rows are handed over */
+  bool final;           /* a DONE without "more" was seen */
+  bool attention;       /* 06 was queued */
+  bool acknowledged;    /* DONE with the attention bit was seen */
+  bool drain;           /* rows, counts and errors are of no interest */
+  bool error_seen;      /* an ERROR since the last DONE */
+  uint32_t rows;        /* whole rows in the batch */
+  uint64_t bytes;       /* bytes taken in the batch */
+  weir_drv_batch *batch;
+  struct tds_failure failure;
+};
+
+struct weir_drv_conn {
+  struct weir_drv_drv *drv;
+  const struct weir_drv_cfg *cfg;
+  weir_drv_hconn *hc;
+  enum tds_step step;
+  enum tds_op op;
+  bool cancelled; /* cancel() was called for the operation */
+  const char *phase;
+
+  struct tds_link link;
+  struct tds_decoder decoder;
+  struct tds_sink sink;
+  struct tds_request request;
+  struct tds_reply reply;
+  uint32_t batch_rows;
+  uint64_t batch_bytes;
+  bool no_rows;   /* WEIR_DRV_XF_NO_ROWS */
+  uint64_t spent; /* bytes handled in this step */
+
+  /* connect */
+  struct weir_drv_addr addresses[TDS_ADDRESSES_MAX];
+  uint32_t n_addresses;
+  uint32_t address;
+  bool asked; /* a request to the engine is open */
+  bool prelogin_sent;
+  struct tds_buf message; /* PRELOGIN reply being joined */
+  int channel;            /* TDS_CHANNEL_* */
+  uint32_t attempt;
+  struct tds_setting app; /* from connect_args */
+  struct weir_drv_req_resolve resolve;
+  struct weir_drv_req_cred credential;
+  struct tds_buf user; /* who logged in, for messages */
+
+  /* session */
+  bool logged_in; /* LOGINACK was seen */
+  uint32_t version;
+  uint8_t server_version[4];
+  uint32_t agreed_size;  /* ENVCHANGE 4; 0 = none came */
+  struct tds_buf routed; /* where the server wants us to go */
+  struct tds_buf database;
+  struct tds_buf baseline; /* database after login */
+  struct tds_buf server_name;
+  uint64_t transaction; /* descriptor, 0 = none */
+  uint8_t reset_wanted; /* status bit for the next request */
+  bool reset_sent;
+  bool reset_done;   /* ENVCHANGE 18 was seen */
+  bool isolation;    /* some text spoke of an isolation level */
+  uint32_t dirty;    /* WEIR_DRV_DIRTY_* */
+  char scratch[160]; /* texts that get() gives out */
+  struct weir_drv_column *columns;
+  uint32_t columns_cap;
+};
+
+/* What a step gets from the engine. */
+struct tds_turn {
+  const struct weir_drv_wake *wake; /* NULL in the call that starts */
+  struct weir_drv_wait *wait;
+  struct weir_drv_error *err;
+};
+
+typedef weir_drv_status tds_step_fn(struct weir_drv_conn *c,
+                                    struct tds_turn *t);
+
+/* Runs steps until one has to wait or the operation ends.  Returns what the
+ * driver's step() returns. */
+weir_drv_status tds_conn_run(struct weir_drv_conn *c, struct tds_turn *t);
+
+/* Moves to another step and phase. */
+weir_drv_status tds_conn_go(struct weir_drv_conn *c, enum tds_step step);
+
+/* The operation ends well, or with t->err filled: writes the session's state
+ * into t->wait.  Returns rc. */
+weir_drv_status tds_conn_end(struct weir_drv_conn *c,
+                             struct tds_turn *t,
+                             weir_drv_status rc);
+
+/* The connection is beyond use: "phase: text (host,port)".
+ * Returns WEIR_DRV_FAIL. */
+__attribute__((format(printf, 5, 6))) weir_drv_status tds_conn_fail(
+    struct weir_drv_conn *c,
+    struct tds_turn *t,
+    int32_t scope,
+    int32_t kind,
+    const char *format,
+    ...);
+
+/* Shorter forms of it. */
+weir_drv_status tds_conn_no_memory(struct weir_drv_conn *c, struct tds_turn *t);
+weir_drv_status tds_conn_broken(struct weir_drv_conn *c,
+                                struct tds_turn *t,
+                                int64_t why);
+
+/* Waits for the stream.  Returns WEIR_DRV_WAIT. */
+weir_drv_status tds_conn_wait(struct weir_drv_conn *c,
+                              struct tds_turn *t,
+                              uint32_t events);
+
+/* Gives the CPU back but wants it again.  Returns WEIR_DRV_WAIT. */
+weir_drv_status tds_conn_again(struct tds_turn *t);
+
+/* Describes the columns of the decoder for columns().  Returns TDS_OK or
+ * TDS_E_NOMEM. */
+int tds_conn_keep_columns(struct weir_drv_conn *c);
+
+/* Replaces the contents of a text.  Returns TDS_OK or TDS_E_NOMEM. */
+int tds_conn_set(struct tds_buf *b, const char *p, size_t n);
+
+/* The steps, by file. */
+tds_step_fn tds_connect_resolve, tds_connect_tcp, tds_connect_strict,
+    tds_connect_prelogin, tds_connect_wrapped, tds_connect_credential,
+    tds_connect_login, tds_reply_login;       /* tds_connect.c */
+tds_step_fn tds_request_send, tds_reply_read; /* tds_request, _reply.c */
+
+/* Prepares the reading of an answer; sink NULL drops rows. */
+void tds_reply_begin(struct weir_drv_conn *c, const struct tds_sink *sink);
+
+/* The sink that fills the engine's batches. */
+void tds_reply_sink(struct weir_drv_conn *c);
+
+/* Entry points of the driver table. */
+weir_drv_status tds_conn_create(struct weir_drv_drv *d,
+                                const struct weir_drv_cfg *cfg,
+                                weir_drv_hconn *hc,
+                                struct weir_drv_conn **out,
+                                struct weir_drv_error *err);
+void tds_conn_destroy(struct weir_drv_conn *c);
+void tds_conn_abort(struct weir_drv_conn *c, int32_t how);
+weir_drv_status tds_conn_get(struct weir_drv_conn *c,
+                             int32_t prop,
+                             struct weir_drv_value *out);
+int32_t tds_conn_health(struct weir_drv_conn *c);
+weir_drv_status tds_conn_idle(struct weir_drv_conn *c,
+                              struct weir_drv_wait *wait);
+weir_drv_status tds_conn_columns(struct weir_drv_conn *c,
+                                 const struct weir_drv_column **arr,
+                                 uint32_t *n,
+                                 uint32_t *stride);
+weir_drv_status tds_connect_start(struct weir_drv_conn *c,
+                                  const struct weir_drv_connect_args *a,
+                                  struct weir_drv_wait *wait,
+                                  struct weir_drv_error *err);
+weir_drv_status tds_request_exec(struct weir_drv_conn *c,
+                                 const struct weir_drv_exec_args *a,
+                                 struct weir_drv_wait *wait,
+                                 struct weir_drv_error *err);
+weir_drv_status tds_request_ping(struct weir_drv_conn *c,
+                                 struct weir_drv_wait *wait,
+                                 struct weir_drv_error *err);
+weir_drv_status tds_request_reset(struct weir_drv_conn *c,
+                                  const struct weir_drv_reset_args *a,
+                                  struct weir_drv_wait *wait,
+                                  struct weir_drv_error *err);
+weir_drv_status tds_request_cancel(struct weir_drv_conn *c,
+                                   struct weir_drv_wait *wait,
+                                   struct weir_drv_error *err);
+weir_drv_status tds_conn_step(struct weir_drv_conn *c,
+                              const struct weir_drv_wake *wake,
+                              struct weir_drv_wait *wait,
+                              struct weir_drv_error *err);
+
+#endif

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/* tds_connect.c - from a name to a session: the steps before IDLE. */
+#include <string.h>
+#include <unistd.h>
+
+#include "tds_conn.h"
+#include "tds_fail.h"
+#include "tds_login7.h"
+#include "tds_prelogin.h"
+
+/* An error struct of our own, for calls whose text we put a phase before. */
+struct inner {
+  struct weir_drv_error err;
+  char text[320];
+};
+
+static struct weir_drv_error *inner_init(struct inner *i) {
+  memset(i, 0, sizeof *i);
+  i->err.struct_size = sizeof i->err;
+  i->err.message = i->text;
+  i->err.message_cap = sizeof i->text;
+  return &i->err;
+}
+
+/* Passes a host's error on, with the phase before it. */
+static weir_drv_status fail_inner(struct weir_drv_conn *c,
+                                  struct tds_turn *t,
+                                  const struct inner *i,
+                                  int32_t kind) {
+  int32_t scope = i->err.scope >= WEIR_DRV_SCOPE_CONN ? i->err.scope
+                                                      : WEIR_DRV_SCOPE_ENDPOINT;
+  size_t n = strnlen(i->text, sizeof i->text - 1);
+  if (n > i->err.message_len) {
+    n = i->err.message_len;
+  }
+  return tds_conn_fail(
+      c, t, scope, i->err.kind != WEIR_DRV_K_OTHER ? i->err.kind : kind, "%.*s",
+      n == 0 ? 6 : (int)n, n == 0 ? "failed" : i->text);
+}
+
+/* ------------------------------------------------------------------ resolve */
+
+weir_drv_status tds_connect_start(struct weir_drv_conn *c,
+                                  const struct weir_drv_connect_args *a,
+                                  struct weir_drv_wait *wait,
+                                  struct weir_drv_error *err) {
+  struct tds_turn t = {NULL, wait, err};
+  const struct tds_mem *mem = &c->drv->mem;
+  if (c->step != TDS_STEP_NEW) {
+    return WEIR_DRV_E_INVALID;
+  }
+  c->op = TDS_OP_CONNECT;
+  c->attempt = a->attempt;
+  (void)tds_conn_go(c, TDS_STEP_RESOLVE);
+  if (a->app_name.n > 0 && a->app_name.n <= TDS_OPTION_MAX) {
+    c->app.p = mem->alloc(mem->ctx, a->app_name.n, 0);
+    if (c->app.p == NULL) {
+      return tds_conn_no_memory(c, &t);
+    }
+    memcpy(c->app.p, a->app_name.p, a->app_name.n);
+    c->app.n = (size_t)a->app_name.n;
+  }
+  return tds_conn_run(c, &t);
+}
+
+/* Puts a request to the engine, once.  Returns WEIR_DRV_WAIT. */
+static weir_drv_status ask(struct weir_drv_conn *c,
+                           struct tds_turn *t,
+                           int32_t request,
+                           const void *arg) {
+  if (!c->asked) {
+    c->asked = true;
+    t->wait->request = request;
+    t->wait->request_arg = arg;
+  }
+  return WEIR_DRV_WAIT;
+}
+
+static bool answered(const struct weir_drv_conn *c, const struct tds_turn *t) {
+  return c->asked && t->wake != NULL &&
+         (t->wake->why & WEIR_DRV_WHY_REPLY) != 0;
+}
+
+/* The engine could not answer. */
+static weir_drv_status fail_request(struct weir_drv_conn *c,
+                                    struct tds_turn *t,
+                                    int32_t kind,
+                                    int32_t scope,
+                                    const char *what) {
+  const struct weir_drv_error *e = t->wake->reply_error;
+  bool said = e != NULL && e->message != NULL && e->message_len > 0;
+  uint32_t n = said ? e->message_len : 0;
+  if (said && n >= e->message_cap) {
+    n = e->message_cap - 1;
+  }
+  return tds_conn_fail(c, t, said && e->scope > scope ? e->scope : scope,
+                       said && e->kind != 0 ? e->kind : kind, "%s%s%.*s", what,
+                       said ? ": " : "", (int)n, said ? e->message : "");
+}
+
+weir_drv_status tds_connect_resolve(struct weir_drv_conn *c,
+                                    struct tds_turn *t) {
+  if (!answered(c, t)) {
+    c->resolve.struct_size = sizeof c->resolve;
+    c->resolve.port = c->cfg->port;
+    c->resolve.host.p = c->cfg->host.p;
+    c->resolve.host.n = c->cfg->host.n;
+    return ask(c, t, WEIR_DRV_REQ_RESOLVE, &c->resolve);
+  }
+  c->asked = false;
+  if (t->wake->reply_status < 0 || t->wake->reply == NULL) {
+    return fail_request(c, t, WEIR_DRV_K_NAME, WEIR_DRV_SCOPE_ENDPOINT,
+                        "the host name did not resolve");
+  }
+  const struct weir_drv_rep_resolve *r = t->wake->reply;
+  c->n_addresses = r->n < TDS_ADDRESSES_MAX ? r->n : TDS_ADDRESSES_MAX;
+  c->address = 0;
+  if (c->n_addresses == 0) {
+    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_ENDPOINT, WEIR_DRV_K_NAME,
+                         "the host name has no address");
+  }
+  memcpy(c->addresses, r->addr, c->n_addresses * sizeof c->addresses[0]);
+  return tds_conn_go(c, TDS_STEP_CONNECT);
+}
+
+/* ---------------------------------------------------------------------- tcp */
+
+/* The address does not serve: try the next one, if there is any. */
+static bool next_address(struct weir_drv_conn *c) {
+  if (c->address + 1 >= c->n_addresses) {
+    return false;
+  }
+  c->address++;
+  tds_link_close(&c->link);
+  c->prelogin_sent = false;
+  c->message.n = 0;
+  (void)tds_conn_go(c, TDS_STEP_CONNECT);
+  return true;
+}
+
+weir_drv_status tds_connect_tcp(struct weir_drv_conn *c, struct tds_turn *t) {
+  const struct weir_drv_host *host = &c->drv->host;
+  struct inner inner;
+  struct weir_drv_error *err = inner_init(&inner);
+  weir_drv_status rc = WEIR_DRV_DONE;
+  if (c->link.stream == NULL) {
+    weir_drv_stream *stream = NULL;
+    rc = host->stream_open(host->ctx, c->hc, &c->addresses[c->address], 0,
+                           &stream, err);
+    if (rc >= 0) {
+      c->link.stream = stream;
+      c->link.written = 0;
+      rc = WEIR_DRV_WAIT;
+    }
+  } else {
+    rc = host->stream_connected(c->link.stream, err);
+  }
+  if (rc == WEIR_DRV_E_AGAIN || rc == WEIR_DRV_WAIT) {
+    return tds_conn_wait(c, t, WEIR_DRV_EV_WRITE);
+  }
+  if (rc < 0) {
+    return next_address(c) ? TDS_NEXT
+                           : fail_inner(c, t, &inner, WEIR_DRV_K_NETWORK);
+  }
+  return tds_conn_go(c, c->cfg->encrypt == TDS_ENCRYPT_STRICT
+                            ? TDS_STEP_STRICT
+                            : TDS_STEP_PRELOGIN);
+}
+
+/* ---------------------------------------------------------------------- tls */
+
+static struct weir_drv_text text_of(const struct tds_setting *s) {
+  struct weir_drv_text t = {s->n == 0 ? NULL : s->p, s->n};
+  return t;
+}
+
+/* Certificates are checked where TLS was asked for.  With Encrypt=optional
+ * anyone in the middle could refuse TLS altogether, so a check would only
+ * pretend (SqlClient decides likewise). */
+static uint32_t tls_flags(const struct weir_drv_conn *c) {
+  switch (c->cfg->encrypt) {
+  case TDS_ENCRYPT_STRICT:
+    return 0;
+  case TDS_ENCRYPT_MANDATORY:
+    return WEIR_DRV_TLS_MAX_1_2 | (c->cfg->trust ? WEIR_DRV_TLS_NO_VERIFY : 0);
+  default:
+    return WEIR_DRV_TLS_MAX_1_2 | WEIR_DRV_TLS_NO_VERIFY;
+  }
+}
+
+static weir_drv_status open_tls(struct weir_drv_conn *c,
+                                struct weir_drv_error *err) {
+  const struct weir_drv_host *host = &c->drv->host;
+  struct weir_drv_tls_args a;
+  bool strict = c->cfg->encrypt == TDS_ENCRYPT_STRICT;
+  memset(&a, 0, sizeof a);
+  a.struct_size = sizeof a;
+  a.flags = tls_flags(c);
+  a.server_name = text_of(&c->cfg->host);
+  a.verify_name = text_of(&c->cfg->host_in_certificate);
+  a.ca_file = text_of(&c->cfg->ca_file);
+  a.pin_file = text_of(&c->cfg->server_certificate);
+  a.peer = text_of(&c->cfg->server);
+  if (strict) {
+    a.alpn.p = "tds/8.0";
+    a.alpn.n = 7;
+  }
+  c->link.tls_api = host->service(host->ctx, "weir.tls", 0);
+  if (c->link.tls_api == NULL) {
+    return tds_fail(err, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_UNSUPPORTED,
+                    WEIR_DRV_RETRY_NO, "this program offers no TLS");
+  }
+  c->link.shaken = false;
+  c->link.handshake_bytes = 0;
+  c->link.reader.handshake = 1;
+  return c->link.tls_api->open(host->ctx, c->hc, &a, &c->link.tls, err);
+}
+
+static weir_drv_status shake(struct weir_drv_conn *c,
+                             struct tds_turn *t,
+                             bool wrapped,
+                             enum tds_step next) {
+  struct inner inner;
+  struct weir_drv_error *err = inner_init(&inner);
+  weir_drv_status rc = WEIR_DRV_DONE;
+  if (c->link.tls == NULL) {
+    rc = open_tls(c, err);
+  }
+  if (rc == WEIR_DRV_DONE) {
+    rc = tds_link_handshake(&c->link, wrapped, err);
+  }
+  if (rc == WEIR_DRV_WAIT) {
+    return tds_conn_wait(c, t, c->link.shaken ? 0 : WEIR_DRV_EV_READ);
+  }
+  if (rc < 0) {
+    return fail_inner(c, t, &inner, WEIR_DRV_K_TLS);
+  }
+  return tds_conn_go(c, next);
+}
+
+weir_drv_status tds_connect_strict(struct weir_drv_conn *c,
+                                   struct tds_turn *t) {
+  return shake(c, t, false, TDS_STEP_PRELOGIN);
+}
+
+weir_drv_status tds_connect_wrapped(struct weir_drv_conn *c,
+                                    struct tds_turn *t) {
+  weir_drv_status rc = shake(c, t, true, TDS_STEP_CREDENTIAL);
+  if (rc == TDS_NEXT && c->channel == TDS_CHANNEL_LOGIN_ONLY) {
+    c->link.tls_in = false;
+  }
+  return rc;
+}
+
+/* ----------------------------------------------------------------- prelogin */
+
+static weir_drv_status send_prelogin(struct weir_drv_conn *c) {
+  uint8_t *body = tds_link_body(&c->link, TDS_PRELOGIN_REQUEST_MAX);
+  if (body == NULL) {
+    return WEIR_DRV_E_NOMEM;
+  }
+  size_t n = tds_prelogin_write(body, c->cfg->encrypt);
+  memset(&c->link.reader, 0, sizeof c->link.reader);
+  c->link.reader.limit = TDS_PACKET_LOGIN;
+  c->prelogin_sent = true;
+  return tds_link_send(&c->link, TDS_PKT_PRELOGIN, TDS_ST_EOM, n);
+}
+
+/* What both sides said decides on TLS. */
+static weir_drv_status choose(struct weir_drv_conn *c, struct tds_turn *t) {
+  struct tds_prelogin reply;
+  const char *why = NULL;
+  if (tds_prelogin_read(c->message.p, c->message.n, &reply, &why) != TDS_OK) {
+    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_ENDPOINT, WEIR_DRV_K_PROTOCOL,
+                         "%s", why);
+  }
+  tds_buf_fini(&c->message);
+  if (reply.instance) {
+    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_CONFIG,
+                         "another instance listens on this port");
+  }
+  if (c->cfg->encrypt == TDS_ENCRYPT_STRICT) {
+    c->channel = TDS_CHANNEL_FULL;
+    return tds_conn_go(c, TDS_STEP_CREDENTIAL);
+  }
+  c->channel = tds_prelogin_channel(c->cfg->encrypt, reply.encryption);
+  if (c->channel == TDS_CHANNEL_REFUSED) {
+    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_TLS,
+                         "the server does not support encryption, which "
+                         "Encrypt=mandatory demands");
+  }
+  return tds_conn_go(c, c->channel == TDS_CHANNEL_PLAIN ? TDS_STEP_CREDENTIAL
+                                                        : TDS_STEP_WRAPPED);
+}
+
+static weir_drv_status prelogin_broken(struct weir_drv_conn *c,
+                                       struct tds_turn *t,
+                                       int64_t why) {
+  if (why != WEIR_DRV_E_NOMEM && next_address(c)) {
+    return TDS_NEXT;
+  }
+  return tds_conn_broken(c, t, why);
+}
+
+weir_drv_status tds_connect_prelogin(struct weir_drv_conn *c,
+                                     struct tds_turn *t) {
+  weir_drv_status rc = c->prelogin_sent ? WEIR_DRV_DONE : send_prelogin(c);
+  if (rc == WEIR_DRV_DONE) {
+    rc = tds_link_flush(&c->link);
+  }
+  if (rc < 0) {
+    return prelogin_broken(c, t, rc);
+  }
+  for (;;) {
+    struct tds_span body = {NULL, 0};
+    int got = tds_packet_next(&c->link.reader, &c->link.in, &body);
+    if (got == TDS_PACKET_END) {
+      return choose(c, t);
+    }
+    if (got == TDS_PACKET_DATA) {
+      if (c->message.n + body.n > TDS_PRELOGIN_MAX) {
+        return tds_conn_fail(c, t, WEIR_DRV_SCOPE_ENDPOINT, WEIR_DRV_K_PROTOCOL,
+                             "the reply is too long");
+      }
+      if (tds_buf_add(&c->message, body.p, body.n) != TDS_OK) {
+        return tds_conn_no_memory(c, t);
+      }
+      continue;
+    }
+    if (got < 0) {
+      return tds_conn_fail(c, t, WEIR_DRV_SCOPE_ENDPOINT, WEIR_DRV_K_PROTOCOL,
+                           "%s; is this a SQL Server?", c->link.reader.why);
+    }
+    int64_t n = tds_link_fill(&c->link);
+    if (n == WEIR_DRV_E_AGAIN) {
+      return tds_conn_wait(c, t, WEIR_DRV_EV_READ);
+    }
+    if (n < 0) {
+      return prelogin_broken(c, t, n);
+    }
+  }
+}
+
+/* -------------------------------------------------------------------- login */
+
+/* Fills the record and queues it as one packet in memory that is wiped. */
+static weir_drv_status queue_login(struct weir_drv_conn *c,
+                                   const struct weir_drv_bytes *secret,
+                                   const char **out_what) {
+  const struct weir_drv_cfg *cfg = c->cfg;
+  bool strict = cfg->encrypt == TDS_ENCRYPT_STRICT;
+  char host[256] = "";
+  if (cfg->workstation.n == 0 && gethostname(host, sizeof host - 1) != 0) {
+    host[0] = '\0';
+  }
+  bool own = cfg->app.n > 0 || c->app.n == 0;
+  struct tds_login l = {
+      .version = strict ? TDS_V80 : TDS_V74,
+      .packet_size = c->agreed_size,
+      .pid = (uint32_t)getpid(),
+      .read_only = cfg->read_only,
+      .host = cfg->workstation.n > 0 ? cfg->workstation.p : host,
+      .host_n = cfg->workstation.n > 0 ? cfg->workstation.n : strlen(host),
+      .user = (const char *)c->user.p,
+      .user_n = c->user.n,
+      .password = (const char *)secret->p,
+      .password_n = (size_t)secret->n,
+      .app = !own             ? c->app.p
+             : cfg->app.n > 0 ? cfg->app.p
+                              : "Weir",
+      .app_n = !own             ? c->app.n
+               : cfg->app.n > 0 ? cfg->app.n
+                                : 4,
+      .server = cfg->host.p,
+      .server_n = cfg->host.n > TDS_LOGIN_UNITS ? TDS_LOGIN_UNITS : cfg->host.n,
+      .language = cfg->language.p,
+      .language_n = cfg->language.n,
+      .database = cfg->database.p,
+      .database_n = cfg->database.n,
+  };
+  size_t n = 0;
+  tds_link_secret(&c->link, true);
+  uint8_t *body = tds_link_body(&c->link, TDS_LOGIN_MAX);
+  if (body == NULL) {
+    *out_what = NULL;
+    return WEIR_DRV_E_NOMEM;
+  }
+  if (tds_login7_write(&l, body, &n, out_what) != TDS_OK) {
+    return WEIR_DRV_E_INVALID;
+  }
+  return tds_link_send(&c->link, TDS_PKT_LOGIN7, TDS_ST_EOM, n);
+}
+
+/* The size to ask for: a packet and its TLS overhead must fit one record. */
+static uint32_t wanted_size(const struct weir_drv_conn *c) {
+  uint32_t size = c->cfg->packet_size;
+  bool capped = c->link.tls_in && size > TDS_PACKET_MAX_TLS;
+  return capped ? TDS_PACKET_MAX_TLS : size;
+}
+
+static weir_drv_status answer(struct weir_drv_conn *c, struct tds_turn *t) {
+  const struct weir_drv_rep_cred *r = t->wake->reply;
+  const char *what = NULL;
+  const char *user = c->cfg->user.p;
+  size_t user_n = c->cfg->user.n;
+  if (user_n == 0) {
+    user = r->principal.p;
+    user_n = (size_t)r->principal.n;
+  }
+  if (user_n == 0) {
+    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_CONFIG,
+                         "User ID is missing");
+  }
+  if (tds_conn_set(&c->user, user, user_n) != TDS_OK) {
+    return tds_conn_no_memory(c, t);
+  }
+  c->agreed_size = wanted_size(c);
+  weir_drv_status rc = queue_login(c, &r->secret, &what);
+  if (rc == WEIR_DRV_E_NOMEM) {
+    return tds_conn_no_memory(c, t);
+  }
+  if (rc == WEIR_DRV_E_INVALID) {
+    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_CONFIG,
+                         "%s is not valid UTF-8 or longer than 128 characters",
+                         what);
+  }
+  return rc < 0 ? tds_conn_broken(c, t, rc) : tds_conn_go(c, TDS_STEP_LOGIN);
+}
+
+weir_drv_status tds_connect_credential(struct weir_drv_conn *c,
+                                       struct tds_turn *t) {
+  struct weir_drv_req_cred *q = &c->credential;
+  if (!answered(c, t)) {
+    q->struct_size = sizeof *q;
+    q->kind = WEIR_DRV_CRED_PASSWORD;
+    q->attempt = c->attempt;
+    q->server = text_of(&c->cfg->server);
+    q->principal = text_of(&c->cfg->user);
+    q->option.p = "Password";
+    q->option.n = 8;
+    return ask(c, t, WEIR_DRV_REQ_CREDENTIAL, q);
+  }
+  c->asked = false;
+  if (t->wake->reply_status < 0 || t->wake->reply == NULL) {
+    return fail_request(c, t, WEIR_DRV_K_AUTH, WEIR_DRV_SCOPE_CONFIG,
+                        c->cfg->password_given ? "no password could be had"
+                                               : "no password was given");
+  }
+  return answer(c, t);
+}
+
+weir_drv_status tds_connect_login(struct weir_drv_conn *c, struct tds_turn *t) {
+  weir_drv_status rc = tds_link_flush(&c->link);
+  if (rc == WEIR_DRV_WAIT) {
+    return tds_conn_wait(c, t, 0);
+  }
+  /* A server that hung up while we wrote may have said why: read on. */
+  tds_link_secret(&c->link, false);
+  if (c->channel == TDS_CHANNEL_LOGIN_ONLY) {
+    tds_link_drop_tls(&c->link);
+  }
+  tds_reply_begin(c, NULL);
+  c->decoder.no_results = true;
+  c->link.reader.handshake = 0;
+  c->link.reader.limit =
+      c->agreed_size > TDS_PACKET_LOGIN ? c->agreed_size : TDS_PACKET_LOGIN;
+  return tds_conn_go(c, TDS_STEP_LOGIN_READ);
+}

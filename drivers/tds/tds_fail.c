@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* tds_fail.c - one place that writes errors, so that none forgets a field. */
+#include "tds_fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+weir_drv_status tds_fail(struct weir_drv_error *err,
+                         int32_t scope,
+                         int32_t kind,
+                         int32_t retry,
+                         const char *format,
+                         ...) {
+  va_list args;
+  if (err == NULL) {
+    return WEIR_DRV_FAIL;
+  }
+  err->scope = scope;
+  err->kind = kind;
+  err->retry = retry;
+  err->txn = WEIR_DRV_TXN_NONE;
+  err->flags = 0;
+  err->native = 0;
+  err->native_severity = 0;
+  err->retry_after_ms = 0;
+  memset(err->sqlstate, 0, sizeof err->sqlstate);
+  va_start(args, format);
+  int n = vsnprintf(err->message, err->message == NULL ? 0 : err->message_cap,
+                    format, args);
+  va_end(args);
+  err->message_len = n < 0 ? 0 : (uint32_t)n;
+  if (err->message_len >= err->message_cap) {
+    err->flags |= WEIR_DRV_EF_TRUNCATED;
+  }
+  return WEIR_DRV_FAIL;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* tds_limits.h - every size cap of the driver, each with its reason.  Nothing
+ * that a server says makes the driver hold more than these allow. */
+#ifndef TDS_LIMITS_H
+#define TDS_LIMITS_H
+
+/* MS-TDS 2.2.3.1: a packet holds its 8-byte header and at most 32767 bytes. */
+#define TDS_PACKET_HEAD 8u
+#define TDS_PACKET_MIN  512u
+#define TDS_PACKET_MAX  32767u
+
+/* Asked for unless Packet Size= says otherwise. */
+#define TDS_PACKET_DEFAULT 8000u
+
+/* No packet is larger than this until login has agreed on a size. */
+#define TDS_PACKET_LOGIN 4096u
+
+/* A larger packet does not fit one TLS record with its overhead; servers end
+ * such connections. */
+#define TDS_PACKET_MAX_TLS 16383u
+
+/* Our PRELOGIN needs 40 bytes and servers answer about as many; the whole
+ * reply must fit the largest packet that is legal before login. */
+#define TDS_PRELOGIN_MAX TDS_PACKET_LOGIN
+
+/* One handshake flight holds a certificate chain; 256 KiB is more than any
+ * chain in use and bounds a server that never ends its handshake. */
+#define TDS_HANDSHAKE_MAX 262144u
+
+/* MS-TDS 2.2.6.4: each text of LOGIN7 has at most 128 UTF-16 units. */
+#define TDS_LOGIN_UNITS 128u
+
+/* 94 fixed bytes, seven texts of 256 bytes, names of ours and the feature
+ * list: below 2.5 KiB, so login is always one packet, as login-only
+ * encryption wants. */
+#define TDS_LOGIN_MAX (TDS_PACKET_LOGIN - TDS_PACKET_HEAD)
+
+/* A SELECT may have 4096 columns (the server's own limit). */
+#define TDS_COLUMNS_MAX 4096u
+
+/* A token with a two-byte length is gathered whole; that is 65535 bytes. */
+#define TDS_TOKEN_MAX 65535u
+
+/* FEATUREEXTACK data is a byte or two for the features asked here. */
+#define TDS_FEATURE_MAX 4096u
+
+/* Bytes of one cell.  The server's own limit is 2^31-1 bytes a value. */
+#define TDS_VALUE_MAX 2147483647u
+
+/* First block taken for a value of unknown or announced length: announcements
+ * are never believed beyond this. */
+#define TDS_VALUE_FIRST 65536u
+
+/* Input read at once; also what an idle connection keeps. */
+#define TDS_READ_BYTES 16384u
+
+/* Wire bytes handled in one step before giving the CPU back (rule B1: 1 ms). */
+#define TDS_STEP_BYTES 262144u
+
+/* Server limit on a batch: 65536 packets of the negotiated size. */
+#define TDS_BATCH_PACKETS 65536u
+
+/* Rows and bytes of a batch if the caller leaves the choice to us. */
+#define TDS_ROWS_DEFAULT  1024u
+#define TDS_BYTES_DEFAULT 262144u
+
+/* Kept of the error that ends a request; diag() has seen all of it. */
+#define TDS_ERROR_TEXT 2048u
+
+/* Addresses tried for one name; more are ignored (a name with more is a load
+ * balancer, and each attempt costs the caller's time). */
+#define TDS_ADDRESSES_MAX 16u
+
+/* One option of the connection string; names and paths are far shorter. */
+#define TDS_OPTION_MAX 4096u
+
+#endif

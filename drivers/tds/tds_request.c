@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* tds_request.c - exec, ping, reset and cancel: what is sent, and when. */
+#include <string.h>
+#include <strings.h>
+
+#include "tds_conn.h"
+#include "tds_fail.h"
+#include "tds_text.h"
+
+static const char probe[] = "SELECT 1";
+
+/* The reset leaves the isolation level as it is (MS-TDS 2.2.3.1.2). */
+static const char restore[] = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+
+/* ------------------------------------------------------------------ packets */
+
+/* ALL_HEADERS with the transaction descriptor (2.2.5.3.2). */
+static void put_headers(struct weir_drv_conn *c) {
+  uint8_t *p = c->request.head;
+  tds_put32(p, sizeof c->request.head);
+  tds_put32(p + 4, sizeof c->request.head - 4);
+  tds_put16(p + 8, 2);
+  tds_put64(p + 10, c->transaction);
+  tds_put32(p + 18, 1);
+  c->request.head_left = sizeof c->request.head;
+}
+
+/* Fills a body with headers and text.  A character, and even a unit of it, may
+ * be cut by its end.  Returns the bytes used. */
+static size_t fill_body(struct tds_request *q, uint8_t *body, size_t cap) {
+  size_t n = q->head_left < cap ? q->head_left : cap;
+  memcpy(body, q->head + sizeof q->head - q->head_left, n);
+  q->head_left = (uint8_t)(q->head_left - n);
+  while (n < cap) {
+    if (q->carry_n == 0) {
+      if (q->text.n == 0) {
+        break;
+      }
+      q->carry_n = (uint8_t)tds_text_put16(tds_text_next(&q->text), q->carry);
+    }
+    size_t k = q->carry_n < cap - n ? q->carry_n : cap - n;
+    memcpy(body + n, q->carry, k);
+    n += k;
+    q->carry_n = (uint8_t)(q->carry_n - k);
+    memmove(q->carry, q->carry + k, q->carry_n);
+  }
+  return n;
+}
+
+static weir_drv_status queue_packet(struct weir_drv_conn *c) {
+  struct tds_request *q = &c->request;
+  size_t cap = c->link.packet_size - TDS_PACKET_HEAD;
+  uint8_t *body = tds_link_body(&c->link, cap);
+  if (body == NULL) {
+    return WEIR_DRV_E_NOMEM;
+  }
+  size_t n = fill_body(q, body, cap);
+  uint8_t status = q->started ? 0 : q->reset;
+  if (!q->started && q->reset != 0) {
+    c->reset_sent = true;
+    c->reset_wanted = 0;
+  }
+  q->started = true;
+  q->complete = q->text.n == 0 && q->carry_n == 0;
+  if (q->complete) {
+    status |= TDS_ST_EOM;
+  }
+  c->spent += n;
+  return tds_link_send(&c->link, TDS_PKT_BATCH, status, n);
+}
+
+/* The rest of a request is given up: its last packet says so (2.2.1.7). */
+static weir_drv_status give_up(struct weir_drv_conn *c) {
+  if (tds_link_body(&c->link, 0) == NULL) {
+    return WEIR_DRV_E_NOMEM;
+  }
+  c->request.complete = true;
+  c->request.given_up = true;
+  tds_token_drop_rows(&c->decoder);
+  c->reply.drain = true;
+  return tds_link_send(&c->link, TDS_PKT_BATCH, TDS_ST_EOM | TDS_ST_IGNORE, 0);
+}
+
+static weir_drv_status end_cancelled(struct weir_drv_conn *c,
+                                     struct tds_turn *t) {
+  (void)tds_fail(t->err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_CANCELLED,
+                 WEIR_DRV_RETRY_SAME, "cancelled before it was sent");
+  (void)tds_conn_go(c, TDS_STEP_IDLE);
+  return tds_conn_end(c, t, WEIR_DRV_FAIL);
+}
+
+weir_drv_status tds_request_send(struct weir_drv_conn *c, struct tds_turn *t) {
+  struct tds_request *q = &c->request;
+  for (;;) {
+    weir_drv_status rc = tds_link_flush(&c->link);
+    if (rc == WEIR_DRV_WAIT) {
+      return tds_conn_wait(c, t, 0);
+    }
+    /* On a broken stream the server's last words may still be there. */
+    if (rc < 0 || q->complete) {
+      return tds_conn_go(c, TDS_STEP_READ);
+    }
+    if (c->cancelled && !q->started) {
+      return end_cancelled(c, t);
+    }
+    if (c->spent > TDS_STEP_BYTES) {
+      return tds_conn_again(t);
+    }
+    rc = c->cancelled ? give_up(c) : queue_packet(c);
+    if (rc < 0) {
+      return tds_conn_broken(c, t, rc);
+    }
+  }
+}
+
+/* --------------------------------------------------------------- operations */
+
+static weir_drv_status start(struct weir_drv_conn *c,
+                             struct tds_turn *t,
+                             enum tds_op op,
+                             const char *text,
+                             size_t n) {
+  struct tds_request *q = &c->request;
+  memset(q, 0, sizeof *q);
+  put_headers(c);
+  q->text.p = (const uint8_t *)text;
+  q->text.n = n;
+  q->reset = c->reset_wanted;
+  q->mark = c->link.written;
+  c->op = op;
+  c->cancelled = false;
+  c->reset_sent = false;
+  c->reset_done = false;
+  tds_reply_begin(c, op == TDS_OP_EXEC && !c->no_rows ? &c->sink : NULL);
+  c->decoder.no_results = false;
+  (void)tds_conn_go(c, TDS_STEP_SEND);
+  return tds_conn_run(c, t);
+}
+
+/* Whether text speaks of an isolation level, in whatever way: it is then taken
+ * for changed. */
+static bool speaks_of_isolation(const char *p, size_t n) {
+  static const char word[] = "isolation";
+  const size_t len = sizeof word - 1;
+  for (size_t i = 0; i + len <= n; i++) {
+    if ((p[i] | 0x20) == 'i' && strncasecmp(p + i, word, len) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static weir_drv_status refuse(struct weir_drv_conn *c,
+                              struct tds_turn *t,
+                              int32_t kind,
+                              const char *why) {
+  (void)tds_fail(t->err, WEIR_DRV_SCOPE_STATEMENT, kind, WEIR_DRV_RETRY_NO,
+                 "%s", why);
+  return tds_conn_end(c, t, WEIR_DRV_FAIL);
+}
+
+weir_drv_status tds_request_exec(struct weir_drv_conn *c,
+                                 const struct weir_drv_exec_args *a,
+                                 struct weir_drv_wait *wait,
+                                 struct weir_drv_error *err) {
+  struct tds_turn t = {NULL, wait, err};
+  uint64_t most = (uint64_t)TDS_BATCH_PACKETS * c->link.packet_size / 2;
+  if (c->step != TDS_STEP_IDLE) {
+    return WEIR_DRV_E_INVALID;
+  }
+  if (a->n_params > 0) {
+    return refuse(c, &t, WEIR_DRV_K_UNSUPPORTED,
+                  "parameters are not supported yet");
+  }
+  if (a->sql.n > most) {
+    return refuse(c, &t, WEIR_DRV_K_RESOURCE,
+                  "the statement is longer than the server takes");
+  }
+  if (tds_text_valid(a->sql.p, (size_t)a->sql.n) != a->sql.n) {
+    return refuse(c, &t, WEIR_DRV_K_SYNTAX, "the statement is not valid UTF-8");
+  }
+  c->batch_rows = a->batch_rows == 0 ? TDS_ROWS_DEFAULT : a->batch_rows;
+  c->batch_bytes = a->batch_bytes == 0 ? TDS_BYTES_DEFAULT : a->batch_bytes;
+  c->no_rows = (a->flags & WEIR_DRV_XF_NO_ROWS) != 0;
+  c->isolation =
+      c->isolation || speaks_of_isolation(a->sql.p, (size_t)a->sql.n);
+  return start(c, &t, TDS_OP_EXEC, a->sql.p, (size_t)a->sql.n);
+}
+
+weir_drv_status tds_request_ping(struct weir_drv_conn *c,
+                                 struct weir_drv_wait *wait,
+                                 struct weir_drv_error *err) {
+  struct tds_turn t = {NULL, wait, err};
+  if (c->step != TDS_STEP_IDLE) {
+    return WEIR_DRV_E_INVALID;
+  }
+  return start(c, &t, TDS_OP_PING, probe, sizeof probe - 1);
+}
+
+weir_drv_status tds_request_reset(struct weir_drv_conn *c,
+                                  const struct weir_drv_reset_args *a,
+                                  struct weir_drv_wait *wait,
+                                  struct weir_drv_error *err) {
+  struct tds_turn t = {NULL, wait, err};
+  if (c->step != TDS_STEP_IDLE) {
+    return WEIR_DRV_E_INVALID;
+  }
+  switch (a->mode) {
+  case WEIR_DRV_RESET_LAZY:
+  case WEIR_DRV_RESET_KEEP_TXN:
+    c->reset_wanted =
+        a->mode == WEIR_DRV_RESET_LAZY ? TDS_ST_RESET : TDS_ST_RESET_KEEP;
+    c->dirty = c->isolation ? WEIR_DRV_DIRTY_SETTINGS : 0;
+    return tds_conn_end(c, &t, WEIR_DRV_DONE);
+  case WEIR_DRV_RESET_EAGER:
+    c->reset_wanted = TDS_ST_RESET;
+    return c->isolation
+               ? start(c, &t, TDS_OP_RESET, restore, sizeof restore - 1)
+               : start(c, &t, TDS_OP_RESET, probe, sizeof probe - 1);
+  default:
+    return WEIR_DRV_E_UNSUPPORTED;
+  }
+}
+
+/* ------------------------------------------------------------------- cancel */
+
+/* An attention goes strictly behind the last byte of the request (2.2.1.7). */
+static weir_drv_status queue_attention(struct weir_drv_conn *c) {
+  if (tds_link_body(&c->link, 0) == NULL) {
+    return WEIR_DRV_E_NOMEM;
+  }
+  c->reply.attention = true;
+  c->reply.drain = true;
+  c->reply.held = 0;
+  c->reply.rows = 0;
+  c->reply.batch = NULL;
+  tds_token_drop_rows(&c->decoder);
+  return tds_link_send(&c->link, TDS_PKT_ATTENTION, TDS_ST_EOM, 0);
+}
+
+weir_drv_status tds_request_cancel(struct weir_drv_conn *c,
+                                   struct weir_drv_wait *wait,
+                                   struct weir_drv_error *err) {
+  struct tds_turn t = {NULL, wait, err};
+  if (c->op == TDS_OP_NONE) {
+    return WEIR_DRV_E_INVALID;
+  }
+  bool first = !c->cancelled;
+  c->cancelled = true;
+  bool sent = c->op != TDS_OP_CONNECT && c->request.complete;
+  if (first && sent && !c->request.given_up) {
+    c->phase = "cancel";
+    weir_drv_status rc = queue_attention(c);
+    if (rc < 0) {
+      return tds_conn_broken(c, &t, rc);
+    }
+  }
+  return tds_conn_again(&t);
+}

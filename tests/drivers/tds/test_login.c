@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/* test_login.c - from connect to a session, on scripted bytes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "fake_host.h"
+
+#define PLAIN    "Server=db.test;User ID=sa;Password=;Encrypt=optional"
+#define DEMANDED "Server=DB.test,1500;User ID=sa;Password=;Encrypt=mandatory"
+#define STRICT   "Server=db.test;User ID=sa;Password=;Encrypt=strict"
+
+#define REPLY_OFF "00 000b 0006 01 0011 0001 ff 10000fa00000 00"
+#define REPLY_ON  "00 000b 0006 01 0011 0001 ff 10000fa00000 01"
+#define REPLY_NO  "00 000b 0006 01 0011 0001 ff 10000fa00000 02"
+
+#define DONE_HEX "fd 0000 0000 0000000000000000"
+
+/* ERROR 18456, state 1, class 14, "No", server "S"; DONE(error). */
+#define REFUSED_HEX                        \
+  "aa 1400 18480000 01 0e 0200 4e00 6f00 " \
+  "01 5300 00 01000000 fd 0200 0000 0000000000000000"
+
+/* The server's half of the pretended handshake, in a PRELOGIN packet. */
+#define HANDSHAKE_HEX "12 01 000d 0000 00 00 5345525652"
+
+static void queue_login_body(struct fake *f) {
+  size_t n = 0;
+  const uint8_t *p = fake_login_body(&n);
+  fake_reply(f, p, n);
+}
+
+static void queue_tls_login(struct fake *f) {
+  fake_reply_hex(f, REPLY_ON);
+  fake_hex(f, HANDSHAKE_HEX);
+  queue_login_body(f);
+  fake_encrypt(f, 2);
+}
+
+static int64_t get_int(struct fake *f, int32_t prop) {
+  struct weir_drv_value v;
+  cr_assert_eq(f->driver->get(f->conn, prop, &v), WEIR_DRV_DONE);
+  return v.i;
+}
+
+static const char *get_text(struct fake *f, int32_t prop) {
+  static char text[200];
+  struct weir_drv_value v;
+  cr_assert_eq(f->driver->get(f->conn, prop, &v), WEIR_DRV_DONE);
+  (void)snprintf(text, sizeof text, "%.*s", (int)v.n,
+                 v.type == WEIR_DRV_T_NULL ? "" : (const char *)v.p);
+  return text;
+}
+
+static bool says(struct fake *f, const char *text) {
+  bool found = strstr(f->message, text) != NULL;
+  if (!found) {
+    (void)fprintf(stderr, "message is: %s\n", f->message);
+  }
+  return found;
+}
+
+Test(login, works_in_clear_where_the_server_has_no_tls, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_login(&f);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+  cr_assert_eq(f.wait.usable, 1);
+  cr_assert_eq(f.wait.txn, WEIR_DRV_TXN_NONE);
+  cr_assert_eq(f.wait.dirty, 0);
+  cr_assert_eq(fake_close(&f), 0);
+}
+
+Test(login, tells_what_it_learned, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_login(&f);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE);
+  cr_expect_str_eq(get_text(&f, WEIR_DRV_P_DATABASE), "master");
+  cr_expect_str_eq(get_text(&f, WEIR_DRV_P_SERVER_VERSION), "16.0.4085");
+  cr_expect_str_eq(get_text(&f, WEIR_DRV_P_PEER), "127.0.0.1,1433");
+  cr_expect_str_eq(get_text(&f, WEIR_DRV_P_TLS), "");
+  cr_expect_str_eq(get_text(&f, WEIR_DRV_P_PHASE), "idle");
+  cr_expect_eq(get_int(&f, WEIR_DRV_P_SESSION_ID), 51);
+  cr_expect_eq(get_int(&f, WEIR_DRV_P_PACKET_SIZE), 4096);
+  cr_expect_eq(f.driver->health(f.conn), WEIR_DRV_ALIVE_YES);
+  (void)fake_close(&f);
+}
+
+Test(login, is_one_packet_with_the_password_in_disguise, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_login(&f);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE);
+  /* "s" scrambled is 0x92, 0xa5. */
+  cr_expect_not_null(memmem(f.sent.p, f.sent.n, "\x92\xa5\x96\xa5", 4));
+  cr_expect_null(memmem(f.sent.p, f.sent.n, "s\0003\0c", 5));
+  cr_expect_eq(f.messages, 2);
+  (void)fake_close(&f);
+}
+
+Test(login, encrypts_everything_when_both_want_it, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, DEMANDED);
+  queue_tls_login(&f);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+  cr_expect_str_eq(get_text(&f, WEIR_DRV_P_TLS), "FakeTLS XOR");
+  cr_expect_str_eq(f.tls_name, "db.test");
+  cr_expect_eq(f.tls_flags, WEIR_DRV_TLS_MAX_1_2);
+  cr_expect_eq(f.driver->health(f.conn), WEIR_DRV_ALIVE_YES);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, trusts_any_certificate_only_when_told_to, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, DEMANDED ";TrustServerCertificate=true");
+  queue_tls_login(&f);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE);
+  cr_expect_eq(f.tls_flags, WEIR_DRV_TLS_MAX_1_2 | WEIR_DRV_TLS_NO_VERIFY);
+  (void)fake_close(&f);
+}
+
+Test(login, encrypts_only_login7_when_the_server_says_off, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, REPLY_OFF);
+  fake_hex(&f, HANDSHAKE_HEX);
+  queue_login_body(&f);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+  cr_expect_str_eq(get_text(&f, WEIR_DRV_P_TLS), "");
+  /* PRELOGIN, hello in a packet, then the login packet encrypted. */
+  cr_expect_not_null(memmem(f.sent.p, f.sent.n, "\xd3\xc2", 2));
+  cr_expect_null(memmem(f.sent.p, f.sent.n, "\x92\xa5\x96\xa5", 4));
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, follows_a_server_that_forces_tls, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, "00 000b 0006 01 0011 0001 ff 10000fa00000 03");
+  fake_hex(&f, HANDSHAKE_HEX);
+  queue_login_body(&f);
+  fake_encrypt(&f, 2);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+  cr_expect_str_eq(get_text(&f, WEIR_DRV_P_TLS), "FakeTLS XOR");
+  (void)fake_close(&f);
+}
+
+Test(login, starts_with_tls_when_strict, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, STRICT ";TrustServerCertificate=true");
+  fake_raw(&f, FAKE_ANSWER, strlen(FAKE_ANSWER));
+  fake_reply_hex(&f, REPLY_NO);
+  queue_login_body(&f);
+  fake_encrypt(&f, 1);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+  cr_expect_str_eq(f.tls_alpn, "tds/8.0");
+  cr_expect_eq(f.tls_flags, 0);
+  cr_expect_eq(memcmp(f.sent.p, FAKE_HELLO, 5), 0);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, refuses_to_fall_back_to_clear_text, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, DEMANDED);
+  fake_reply_hex(&f, REPLY_NO);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_CONFIG);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_TLS);
+  cr_expect(says(&f, "prelogin: the server does not support encryption"));
+  cr_expect(says(&f, "(db.test,1500)"));
+  cr_expect_eq(f.messages, 1);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, gives_the_same_result_at_every_cut, .timeout = 20) {
+  for (uint32_t seed = 0; seed < 40; seed++) {
+    struct fake f;
+    fake_open(&f, DEMANDED);
+    queue_tls_login(&f);
+    f.read_most = 1;
+    f.write_most = 1;
+    f.seed = seed;
+    f.stray = (seed & 1) != 0;
+    weir_drv_status rc = fake_connect(&f);
+    cr_assert_eq(rc, WEIR_DRV_DONE, "seed %u: %d in %s: %s", seed, rc,
+                 get_text(&f, WEIR_DRV_P_PHASE), f.message);
+    cr_assert_str_eq(get_text(&f, WEIR_DRV_P_DATABASE), "master");
+    cr_assert_eq(fake_close(&f), 0);
+  }
+}
+
+Test(login, names_the_login_and_not_the_password, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN ";Database=shop");
+  fake_reply_hex(&f, REPLY_NO);
+  fake_reply_hex(&f, REFUSED_HEX);
+  f.hang_up = true;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_CONFIG);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_AUTH);
+  cr_expect_eq(f.err.retry, WEIR_DRV_RETRY_CRED);
+  cr_expect_eq(f.err.native, 18456);
+  cr_expect_eq(f.err.native_severity, 14);
+  cr_expect(says(&f, "login: as 'sa' to db.test,1433, database 'shop': No"));
+  cr_expect_null(strstr(f.message, "s3cr"));
+  cr_expect_str_eq(fake_diags(&f), "18456/14: No\n");
+  cr_expect_eq(f.opened, 1);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, reports_the_refusal_even_without_its_done, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, REPLY_NO);
+  fake_hex(&f, "04 00 001f 0000 01 00"
+               "aa 1400 18480000 01 0e 0200 4e00 6f00 01 5300 00 01000000");
+  f.hang_up = true;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.native, 18456);
+  (void)fake_close(&f);
+}
+
+Test(login, fails_without_a_password, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, "Server=db.test;User ID=sa;Encrypt=optional");
+  fake_login(&f);
+  f.no_password = true;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_CONFIG);
+  cr_expect(says(&f, "login: no password was given"));
+  cr_expect_eq(f.messages, 1);
+  (void)fake_close(&f);
+}
+
+Test(login, names_the_certificate_problem, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, DEMANDED);
+  queue_tls_login(&f);
+  f.bad_tls = true;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_CONFIG);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_TLS);
+  cr_expect(says(&f, "TLS handshake: self-signed certificate"));
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, says_so_when_the_program_has_no_tls, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, DEMANDED);
+  queue_tls_login(&f);
+  f.no_tls = true;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect(says(&f, "TLS handshake: this program offers no TLS"));
+  (void)fake_close(&f);
+}
+
+Test(login, tries_the_next_address, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_login(&f);
+  f.addresses = 3;
+  f.refuse = 2;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+  cr_expect_eq(f.opened, 3);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, reports_the_last_address, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  f.addresses = 2;
+  f.refuse = 2;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_ENDPOINT);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_NETWORK);
+  cr_expect(says(&f, "connect: connection refused (db.test,1433)"));
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, reports_a_name_that_does_not_resolve, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  f.no_name = true;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_NAME);
+  cr_expect(says(&f, "resolve: the host name did not resolve"));
+  (void)fake_close(&f);
+}
+
+/* The server answers k messages and then says nothing more. */
+static void check_silence(size_t k, const char *phase) {
+  struct fake f;
+  fake_open(&f, DEMANDED);
+  queue_tls_login(&f);
+  f.n_answers = k;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_WAIT);
+  cr_expect_str_eq(get_text(&f, WEIR_DRV_P_PHASE), phase);
+  f.driver->abort_conn(f.conn, WEIR_DRV_ABORT_CLOSE);
+  cr_expect_str_eq(get_text(&f, WEIR_DRV_P_PHASE), phase);
+  f.n_answers = 3;
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, shows_the_phase_it_waits_in, .timeout = 5) {
+  check_silence(0, "prelogin");
+  check_silence(1, "tls");
+  check_silence(2, "login");
+}
+
+/* The same, but the server hangs up. */
+static void check_hang_up(size_t k, const char *prefix) {
+  struct fake f;
+  fake_open(&f, DEMANDED);
+  queue_tls_login(&f);
+  f.n_answers = k;
+  f.hang_up = true;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_NETWORK);
+  cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_ENDPOINT);
+  cr_expect(says(&f, prefix));
+  f.n_answers = 3;
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, names_the_phase_in_which_the_server_hung_up, .timeout = 5) {
+  check_hang_up(0, "prelogin: the server closed the connection");
+  check_hang_up(1, "TLS handshake: the server closed the connection");
+  check_hang_up(2, "login: the server closed the connection");
+}
+
+Test(login, refuses_to_be_routed, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, REPLY_NO);
+  fake_reply_hex(&f, "ad 0a00 01 74000004 00 10 00 0ff5"
+                     "e3 0c00 14 0700 00 9905 0100 6200 0000" DONE_HEX);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_UNSUPPORTED);
+  cr_expect(says(&f, "login: the server routes to b,1433; routing is not"));
+  (void)fake_close(&f);
+}
+
+static const struct {
+  const char *body;
+  const char *text;
+} strange[] = {
+    {DONE_HEX, "neither accepts nor refuses"},
+    {"ad 0a00 01 71000001 00 10 00 0ff5" DONE_HEX, "TDS version 0x71000001"},
+    {"ad 0a00 01 08000000 00 10 00 0ff5" DONE_HEX, "TDS version 0x08000000"},
+    {"ad 0a00 01 74000004 00 10 00 0ff5 ad 0a00 01 74000004 00 10 00 "
+     "0ff5" DONE_HEX,
+     "a LOGINACK that nobody waits for"},
+    {"ad 0a00 01 74000004 00 10 00 0ff5", "without a final DONE"},
+    {"ad 0400 01 74000004", "runs past its token's length"},
+    {"ae 02 01000000 00 ff", "feature that was not asked for"},
+    {"ae 0a 02000000 0100 ff", "UTF8_SUPPORT answer is not one byte"},
+    {"81 0100 00000000 0000 38 00", "a result during login"},
+    {"e3 0700 04 02 3900 3900 00", "impossible packet size"},
+    {"ed 0000", "authentication"},
+    {"42", "unknown token (token 0x42, byte 1 of the reply)"},
+    {"aa 1400 1848", "inside a token"},
+};
+
+Test(login, refuses_strange_answers_by_name, .timeout = 5) {
+  for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
+    struct fake f;
+    fake_open(&f, PLAIN);
+    fake_reply_hex(&f, REPLY_NO);
+    fake_reply_hex(&f, strange[i].body);
+    cr_expect_eq(fake_connect(&f), WEIR_DRV_FAIL, "%zu", i);
+    cr_expect(says(&f, strange[i].text), "%zu", i);
+    cr_expect_eq(strncmp(f.message, "login: ", 7), 0);
+    cr_expect_eq(f.wait.usable, 0);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+}
+
+Test(login, survives_each_failed_allocation, .timeout = 20) {
+  bool whole = false;
+  for (size_t n = 1; !whole; n++) {
+    struct fake f;
+    cr_assert_lt(n, 200);
+    fake_open(&f, DEMANDED);
+    queue_tls_login(&f);
+    f.fail_alloc = n;
+    weir_drv_status rc = fake_connect(&f);
+    whole = f.fail_alloc != 0;
+    cr_assert_eq(rc, whole ? WEIR_DRV_DONE : WEIR_DRV_FAIL);
+    if (!whole) {
+      cr_assert(says(&f, "out of memory"), "allocation %zu", n);
+    }
+    cr_assert_eq(fake_close(&f), 0);
+  }
+}
+
+Test(login, ends_when_it_is_cancelled, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, REPLY_NO);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_WAIT);
+  cr_assert_eq(fake_cancel(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_CANCELLED);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, forgets_after_a_fork_without_touching_the_stream, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_login(&f);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE);
+  f.driver->abort_conn(f.conn, WEIR_DRV_ABORT_FORGET);
+  cr_expect_eq(f.streams, 1);
+  (void)fake_close(&f);
+}
