@@ -98,6 +98,14 @@ static int fail(struct weir_drv_hconn *s, struct weir_error *err) {
              : s->status == WEIR_DRV_E_NOMEM ? WEIR_E_NOMEM
                                              : WEIR_E_FAIL;
   s->pending = 0;
+  if (s->expired && s->error.kind == WEIR_DRV_K_CANCELLED) {
+    uint32_t flags = s->error.flags;
+    weir__op_fail_statement(
+        s, WEIR_DRV_K_TIMEOUT,
+        "the statement ran longer than its time-out and "
+        "was cancelled; the connection is as good as before");
+    s->error.flags = flags;
+  }
   weir__error_from_driver(err, &s->error, code, WEIR_PHASE_EXEC);
   return code;
 }

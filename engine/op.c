@@ -42,6 +42,20 @@ static void prepare(struct weir_drv_hconn *s) {
   s->error.message_cap = sizeof s->text - 1;
 }
 
+static void fill_error(struct weir_drv_hconn *session,
+                       int32_t scope,
+                       int32_t kind,
+                       int n) {
+  memset(&session->error, 0, sizeof session->error);
+  session->error.struct_size = sizeof session->error;
+  session->error.scope = scope;
+  session->error.kind = kind;
+  session->error.retry = WEIR_DRV_RETRY_OTHER;
+  session->error.message = session->text;
+  session->error.message_cap = sizeof session->text - 1;
+  session->error.message_len = n < 0 ? 0 : (uint32_t)n;
+}
+
 void weir__op_fail(struct weir_drv_hconn *session,
                    int32_t kind,
                    const char *fmt,
@@ -50,15 +64,15 @@ void weir__op_fail(struct weir_drv_hconn *session,
   va_start(args, fmt);
   int n = vsnprintf(session->text, sizeof session->text, fmt, args);
   va_end(args);
-  memset(&session->error, 0, sizeof session->error);
-  session->error.struct_size = sizeof session->error;
-  session->error.scope = WEIR_DRV_SCOPE_CONN;
-  session->error.kind = kind;
-  session->error.retry = WEIR_DRV_RETRY_OTHER;
-  session->error.message = session->text;
-  session->error.message_cap = sizeof session->text - 1;
-  session->error.message_len = n < 0 ? 0 : (uint32_t)n;
+  fill_error(session, WEIR_DRV_SCOPE_CONN, kind, n);
   session->usable = false;
+}
+
+void weir__op_fail_statement(struct weir_drv_hconn *session,
+                             int32_t kind,
+                             const char *text) {
+  int n = snprintf(session->text, sizeof session->text, "%s", text);
+  fill_error(session, WEIR_DRV_SCOPE_STATEMENT, kind, n);
 }
 
 static int32_t breach(struct weir_drv_hconn *s, const char *what) {

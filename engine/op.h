@@ -48,7 +48,11 @@ int32_t weir__op_turn(struct weir_drv_hconn *session, uint32_t why);
 /* When to go on at the latest: the driver's timer, or 0 to go on at once. */
 uint64_t weir__op_wake_at(struct weir_drv_hconn *session);
 
-/* Fills the session's error as a failure of the engine's own, scope CONN. */
+/* Fills the session's error as a failure of the engine's own: of scope CONN, and
+ * the session is not usable any more; or of scope STATEMENT. */
+void weir__op_fail_statement(struct weir_drv_hconn *session,
+                             int32_t kind,
+                             const char *text);
 void weir__op_fail(struct weir_drv_hconn *session,
                    int32_t kind,
                    const char *fmt,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/container.h"
 #include "engine.h"
@@ -33,8 +34,17 @@ static void on_stream_closing(struct weir__streams *streams,
   weir__session_forget_fd(of_streams(streams), weir__stream_fd(stream));
 }
 
+/* Drawn once for each connection, so that those born together in a burst do not
+ * end together. */
 static uint64_t life_end(const struct weir__pool *pool, uint64_t born) {
-  return weir__clock_add(born, weir__pool_settings(pool)->lifetime_ns);
+  uint64_t life = weir__pool_settings(pool)->lifetime_ns;
+  uint64_t share = 0;
+  if (life == WEIR_NEVER ||
+      getrandom(&share, sizeof share, GRND_NONBLOCK) != sizeof share) {
+    return weir__clock_add(born, life);
+  }
+  uint64_t most = life / 100 * weir__pool_settings(pool)->lifetime_jitter;
+  return weir__clock_add(born, life - share % (most + 1));
 }
 
 struct weir_drv_hconn *weir__session_new(struct weir__engine *engine,

@@ -57,6 +57,7 @@ struct weir__settings {
   uint32_t strategy;           /* enum weir__strategy_kind */
   uint32_t min_pool_size;      /* <= max_pool_size */
   uint32_t max_pool_size;      /* 1..WEIR_SETTINGS_POOL_MAX */
+  uint32_t lifetime_jitter;    /* percent of lifetime_ns, taken off at random */
   uint32_t max_uses;           /* leases of one connection */
   uint32_t max_waiters;        /* acquires that may wait at once */
   uint32_t max_connects;       /* physical connects at once;
