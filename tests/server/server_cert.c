@@ -11,8 +11,7 @@
 #include <openssl/x509v3.h>
 
 static int add_extension(X509 *cert, int nid, const char *value) {
-  X509V3_CTX context;
-  X509V3_set_ctx_nodb(&context);
+  X509V3_CTX context = {0};
   X509V3_set_ctx(&context, cert, cert, NULL, NULL, 0);
   X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, &context, nid, value);
   if (extension == NULL) {

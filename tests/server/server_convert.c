@@ -411,9 +411,8 @@ static int binary_integer(const struct job *job) {
   if (to == TDSD_SMALLINT) {
     return set_integer(job, (int16_t)(uint16_t)integer);
   }
-  return set_integer(job,
-                     to == TDSD_INT ? (int32_t)(uint32_t)integer
-                                    : (int64_t)integer);
+  return set_integer(job, to == TDSD_INT ? (int32_t)(uint32_t)integer
+                                         : (int64_t)integer);
 }
 
 static int money_integer(const struct job *job) {

@@ -282,22 +282,21 @@ void tdsd_login_wipe(struct tdsd_login *login) {
   OPENSSL_cleanse(login, sizeof *login);
 }
 
-static void mask(uint8_t *body, size_t len, size_t at) {
-  static const uint8_t scrambled_x[2] = {0x22, 0xA5};
-  size_t offset = tdsd_get_u16(body + at);
-  size_t bytes = 2u * tdsd_get_u16(body + at + 2);
-  for (size_t i = 0; i < bytes && offset + i < len; i++) {
-    body[offset + i] = scrambled_x[i % 2];
-  }
+static void place(const uint8_t *body, size_t at, size_t *from, size_t *to) {
+  *from = tdsd_get_u16(body + at);
+  *to = *from + 2u * tdsd_get_u16(body + at + 2);
 }
 
-void tdsd_login_mask(uint8_t *body, size_t len) {
-  if (len < FIXED_71) {
-    memset(body, 0, len);
-    return;
+void tdsd_login_secrets(const uint8_t *body,
+                        size_t len,
+                        size_t out_from[2],
+                        size_t out_to[2]) {
+  out_from[0] = out_to[0] = 0;
+  out_from[1] = out_to[1] = 0;
+  if (len >= FIXED_71) {
+    place(body, PASSWORD_AT, &out_from[0], &out_to[0]);
   }
-  mask(body, len, PASSWORD_AT);
-  if (len >= FIXED && tdsd_get_u32(body + 4) != TDSD_V71) {
-    mask(body, len, CHANGE_AT);
+  if (len >= FIXED && known_version(tdsd_get_u32(body + 4)) != TDSD_V71) {
+    place(body, CHANGE_AT, &out_from[1], &out_to[1]);
   }
 }

@@ -38,8 +38,11 @@ int tdsd_login_parse(const uint8_t *body,
 
 void tdsd_login_wipe(struct tdsd_login *login);
 
-/* Overwrites the password fields of a first LOGIN7 packet body with scrambled
- * 'x', so that taps hold no secret.  Malformed bodies are wiped whole. */
-void tdsd_login_mask(uint8_t *body, size_t len);
+/* Says where in a LOGIN7 record its two passwords lie, from its first packet's
+ * body; both places are empty if the body is too short to tell. */
+void tdsd_login_secrets(const uint8_t *body,
+                        size_t len,
+                        size_t out_from[2],
+                        size_t out_to[2]);
 
 #endif

@@ -156,9 +156,8 @@ static void rpc(struct tdsd_session *session,
   struct tdsd_problem problem;
   memset(&session->exec, 0, sizeof session->exec);
   session->executing = true; /* its arena holds the parameters */
-  if (tdsd_rpc_parse(request->body, request->len, session->state.version,
-                     &session->exec.arena, &session->exec.batch, &call,
-                     &problem) < 0) {
+  if (tdsd_rpc_parse(request->body, request->len, &session->exec.arena,
+                     &session->exec.batch, &call, &problem) < 0) {
     tdsd_session_refuse(session, problem.text);
     return;
   }

@@ -17,7 +17,6 @@ struct tdsd_rpc {
  * with the problem if the bytes are malformed. */
 int tdsd_rpc_parse(const uint8_t *body,
                    size_t len,
-                   uint32_t version,
                    struct tdsd_arena *arena,
                    struct tdsd_batch *batch,
                    struct tdsd_rpc *out_rpc,

@@ -14,7 +14,7 @@
 #include "server_login.h"
 
 #define LINKTYPE_RAW   101u
-#define SERVER_ADDRESS 0x0A000001u
+#define SERVER_ADDRESS 0x0AFFFFFEu
 #define SERVER_PORT    1433u
 #define HEADERS        40u
 
@@ -166,6 +166,24 @@ void tdsd_tap_end(struct tdsd_tap *tap, struct tdsd_tap_flow *flow) {
   flow->open = false;
 }
 
+/* Overwrites the passwords, scrambled, by as many 'x'.  A LOGIN7 may span
+ * packets, so their places are counted from its start. */
+static void mask_login(struct tdsd_tap_flow *flow, uint8_t *body, size_t len) {
+  static const uint8_t scrambled_x[2] = {0x22, 0xA5};
+  if (flow->login_bytes == 0) {
+    tdsd_login_secrets(body, len, flow->secret_from, flow->secret_to);
+  }
+  for (size_t i = 0; i < len; i++) {
+    size_t at = flow->login_bytes + i;
+    for (unsigned n = 0; n < 2; n++) {
+      if (at >= flow->secret_from[n] && at < flow->secret_to[n]) {
+        body[i] = scrambled_x[(at - flow->secret_from[n]) % 2];
+      }
+    }
+  }
+  flow->login_bytes += len;
+}
+
 void tdsd_tap_packet(struct tdsd_tap *tap,
                      struct tdsd_tap_flow *flow,
                      bool from_client,
@@ -177,8 +195,8 @@ void tdsd_tap_packet(struct tdsd_tap *tap,
   struct tdsd_buf copy = {0};
   tdsd_buf_bytes(&copy, bytes, len);
   if (!copy.failed && from_client && bytes[0] == TDSD_PKT_LOGIN7) {
-    tdsd_login_mask(tdsd_buf_at(&copy) + TDSD_HEADER_BYTES,
-                    len - TDSD_HEADER_BYTES);
+    mask_login(flow, tdsd_buf_at(&copy) + TDSD_HEADER_BYTES,
+               len - TDSD_HEADER_BYTES);
   }
   if (!copy.failed) {
     write_segment(tap, flow, from_client, TCP_PSH | TCP_ACK, tdsd_buf_at(&copy),

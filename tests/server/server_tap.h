@@ -18,6 +18,9 @@ struct tdsd_tap_flow {
   bool open;
   uint32_t client_seq;
   uint32_t server_seq;
+  size_t login_bytes;    /* of LOGIN7 that were written already */
+  size_t secret_from[2]; /* where in LOGIN7 its passwords are */
+  size_t secret_to[2];
 };
 
 /* Creates the file, readable by its owner only.

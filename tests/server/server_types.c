@@ -104,10 +104,9 @@ static void write_date_type(struct tdsd_buf *reply,
     tdsd_buf_u8(reply, 0x28);
     return;
   }
-  tdsd_buf_u8(reply,
-              type->kind == TDSD_TIME        ? 0x29
-              : type->kind == TDSD_DATETIME2 ? 0x2A
-                                             : 0x2B);
+  tdsd_buf_u8(reply, type->kind == TDSD_TIME        ? 0x29
+                     : type->kind == TDSD_DATETIME2 ? 0x2A
+                                                    : 0x2B);
   tdsd_buf_u8(reply, type->scale);
 }
 
