@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening, starting and closing a server. */
+#include "server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <openssl/crypto.h>
+
+#include "server_loop.h"
+
+#define BACKLOG 4096
+
+static int fail(char *why, size_t cap, const char *what) {
+  (void)snprintf(why, cap, "%s: %s", what, strerror(errno));
+  return -1;
+}
+
+static void free_accounts(struct tdsd_shared *shared) {
+  for (size_t i = 0; i < shared->options.naccounts; i++) {
+    char *password = (char *)(uintptr_t)shared->accounts[i].password;
+    if (password != NULL) {
+      OPENSSL_cleanse(password, strlen(password));
+      free(password);
+    }
+    free((char *)(uintptr_t)shared->accounts[i].user);
+  }
+  free(shared->accounts);
+}
+
+static int copy_accounts(struct tdsd_shared *shared,
+                         const struct tdsd_options *options) {
+  static const struct tdsd_account usual = {"sa", "x"};
+  bool given = options->accounts != NULL && options->naccounts != 0;
+  const struct tdsd_account *from = given ? options->accounts : &usual;
+  size_t n = given ? options->naccounts : 1;
+  shared->accounts = calloc(n, sizeof *shared->accounts);
+  if (shared->accounts == NULL) {
+    return -1;
+  }
+  shared->options.accounts = shared->accounts;
+  shared->options.naccounts = n;
+  for (size_t i = 0; i < n; i++) {
+    shared->accounts[i].user = strdup(from[i].user);
+    shared->accounts[i].password = strdup(from[i].password);
+    if (shared->accounts[i].user == NULL ||
+        shared->accounts[i].password == NULL) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static int bind_address(struct tdsd *server, const struct addrinfo *address) {
+  const int one = 1;
+  int fd =
+      socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    return -1;
+  }
+  struct sockaddr_storage bound;
+  socklen_t len = sizeof bound;
+  if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
+      bind(fd, address->ai_addr, address->ai_addrlen) < 0 ||
+      listen(fd, BACKLOG) < 0 ||
+      getsockname(fd, (struct sockaddr *)&bound, &len) < 0) {
+    int error = errno;
+    (void)close(fd);
+    errno = error;
+    return -1;
+  }
+  /* The port is at the same place in both families. */
+  uint16_t port = 0;
+  memcpy(&port, (const char *)&bound + 2, sizeof port);
+  server->port = ntohs(port);
+  server->listener = (struct tdsd_watch){.kind = TDSD_WATCH_LISTEN, .fd = fd};
+  return 0;
+}
+
+static int listen_on(struct tdsd *server, char *why, size_t cap) {
+  const struct tdsd_options *options = &server->shared.options;
+  const char *host = options->listen != NULL ? options->listen : "127.0.0.1";
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                           .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+  struct addrinfo *found = NULL;
+  char service[8];
+  char what[128];
+  (void)snprintf(service, sizeof service, "%u", (unsigned)options->port);
+  (void)snprintf(what, sizeof what, "%.100s port %s", host, service);
+  int rc = getaddrinfo(host, service, &hints, &found);
+  if (rc != 0) {
+    (void)snprintf(why, cap, "%s: %s", what, gai_strerror(rc));
+    return -1;
+  }
+  rc = bind_address(server, found);
+  freeaddrinfo(found);
+  return rc < 0 ? fail(why, cap, what) : 0;
+}
+
+static int open_loop(struct tdsd *server, char *why, size_t cap) {
+  server->epoll = epoll_create1(EPOLL_CLOEXEC);
+  server->waker = (struct tdsd_watch){
+      .kind = TDSD_WATCH_WAKE, .fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (server->epoll < 0 || server->waker.fd < 0 || server->reserve < 0) {
+    return fail(why, cap, "cannot make the event loop");
+  }
+  if (tdsd_loop_watch(server, &server->listener, EPOLLIN) < 0 ||
+      tdsd_loop_watch(server, &server->waker, EPOLLIN) < 0) {
+    return fail(why, cap, "cannot watch the listening socket");
+  }
+  return 0;
+}
+
+static int open_parts(struct tdsd *server,
+                      const struct tdsd_options *options,
+                      char *why,
+                      size_t cap) {
+  struct tdsd_shared *shared = &server->shared;
+  if (copy_accounts(shared, options) < 0) {
+    return fail(why, cap, "cannot copy the accounts");
+  }
+  if (options->tls != TDSD_TLS_OFF) {
+    shared->tls =
+        tdsd_tls_context_new(options->cert_file, options->key_file, why, cap);
+    if (shared->tls == NULL) {
+      return -1;
+    }
+  }
+  if (options->tap != NULL) {
+    shared->tap = tdsd_tap_open(options->tap, why, cap);
+    if (shared->tap == NULL) {
+      return -1;
+    }
+  }
+  if (listen_on(server, why, cap) < 0 || open_loop(server, why, cap) < 0) {
+    return -1;
+  }
+  if (options->control != NULL) {
+    server->control = tdsd_control_open(server, options->control, why, cap);
+    return server->control == NULL ? -1 : 0;
+  }
+  return 0;
+}
+
+int tdsd_open(const struct tdsd_options *options,
+              struct tdsd **out_server,
+              char *why,
+              size_t cap) {
+  struct tdsd *server = calloc(1, sizeof *server);
+  if (server == NULL) {
+    return fail(why, cap, "cannot open the server");
+  }
+  server->shared.options = *options;
+  server->shared.options.accounts = NULL;
+  server->shared.options.naccounts = 0;
+  server->listener.fd = -1;
+  server->waker.fd = -1;
+  server->epoll = -1;
+  server->reserve = -1;
+  server->next_spid = 51;
+  (void)pthread_mutex_init(&server->order.mu, NULL);
+  (void)pthread_cond_init(&server->order.changed, NULL);
+  int rc = open_parts(server, options, why, cap);
+  /* The caller's strings were needed only until here. */
+  server->shared.options.listen = NULL;
+  server->shared.options.control = NULL;
+  server->shared.options.tap = NULL;
+  server->shared.options.cert_file = NULL;
+  server->shared.options.key_file = NULL;
+  if (rc < 0) {
+    tdsd_close(server);
+    return -1;
+  }
+  *out_server = server;
+  return 0;
+}
+
+static void *serve(void *server) {
+  tdsd_run(server);
+  return NULL;
+}
+
+int tdsd_start(struct tdsd *server) {
+  if (pthread_create(&server->thread, NULL, serve, server) != 0) {
+    return -1;
+  }
+  server->threaded = true;
+  return 0;
+}
+
+void tdsd_quit(struct tdsd *server) {
+  const uint64_t one = 1;
+  int error = errno; /* a signal handler must leave it alone */
+  /* Release pairs with the acquire in tdsd_run(). */
+  atomic_store_explicit(&server->quit, true, memory_order_release);
+  (void)!write(server->waker.fd, &one, sizeof one);
+  errno = error;
+}
+
+static void close_fd(int fd) {
+  if (fd >= 0) {
+    (void)close(fd);
+  }
+}
+
+static void free_conns(struct tdsd_conn *conn) {
+  while (conn != NULL) {
+    struct tdsd_conn *next = conn->next;
+    tdsd_conn_free(conn);
+    conn = next;
+  }
+}
+
+void tdsd_close(struct tdsd *server) {
+  if (server == NULL) {
+    return;
+  }
+  if (server->threaded) {
+    tdsd_quit(server);
+    (void)pthread_join(server->thread, NULL);
+  }
+  free_conns(server->conns);
+  free_conns(server->dead);
+  tdsd_control_close(server->control);
+  close_fd(server->listener.fd);
+  close_fd(server->waker.fd);
+  close_fd(server->epoll);
+  close_fd(server->reserve);
+  tdsd_tls_context_free(server->shared.tls);
+  tdsd_tap_close(server->shared.tap);
+  free_accounts(&server->shared);
+  free(server->heap.conns);
+  (void)pthread_cond_destroy(&server->order.changed);
+  (void)pthread_mutex_destroy(&server->order.mu);
+  free(server);
+}
+
+uint16_t tdsd_port(const struct tdsd *server) {
+  return server->port;
+}
+
+const char *tdsd_cert_pem(const struct tdsd *server) {
+  return server->shared.tls == NULL ? NULL
+                                    : tdsd_tls_context_pem(server->shared.tls);
+}
+
+void tdsd_stats(const struct tdsd *server, struct tdsd_stats *out_stats) {
+  tdsd_counters_read(&server->shared.counters, out_stats);
+}
+
+void tdsd_command(struct tdsd *server,
+                  const char *line,
+                  char *reply,
+                  size_t cap) {
+  struct tdsd_order *order = &server->order;
+  const uint64_t one = 1;
+  (void)pthread_mutex_lock(&order->mu);
+  while (order->line != NULL) {
+    (void)pthread_cond_wait(&order->changed, &order->mu);
+  }
+  order->line = line;
+  order->reply = reply;
+  order->cap = cap;
+  (void)!write(server->waker.fd, &one, sizeof one);
+  while (order->line == line) {
+    (void)pthread_cond_wait(&order->changed, &order->mu);
+  }
+  (void)pthread_mutex_unlock(&order->mu);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* tdsd, the TDS test server, as a library: tests and benchmarks run it in their
+ * own process, on a thread of its own.
+ *
+ *   struct tdsd_options options = {.tls = TDSD_TLS_FULL, .login_delay_ms = 5};
+ *   struct tdsd *server = NULL;
+ *   char why[256];
+ *   if (tdsd_open(&options, &server, why, sizeof why) != 0 ||
+ *       tdsd_start(server) != 0) { ... }
+ *   ... connect to 127.0.0.1, tdsd_port(server) ...
+ *   struct tdsd_stats stats;
+ *   tdsd_stats(server, &stats);
+ *   tdsd_close(server);
+ */
+#ifndef TDSD_SERVER_H
+#define TDSD_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server_prelogin.h"
+
+struct tdsd;
+
+struct tdsd_account {
+  const char *user;
+  const char *password;
+};
+
+struct tdsd_options {
+  const char *listen; /* an IPv4 or IPv6 address; NULL = 127.0.0.1 */
+  uint16_t port;      /* 0 = any free one; see tdsd_port() */
+  enum tdsd_tls_mode tls;
+  uint32_t login_delay_ms;             /* between LOGIN7 and its answer */
+  const struct tdsd_account *accounts; /* NULL = sa with password x */
+  size_t naccounts;
+  bool any_login;        /* every user and password is right */
+  bool silent;           /* accept, read, and never say a word */
+  const char *control;   /* path of the control socket, or NULL */
+  const char *tap;       /* pcap file for the decrypted packets, or NULL */
+  const char *cert_file; /* PEM; NULL = a fresh self-signed one */
+  const char *key_file;  /* PEM; needed with cert_file */
+  /* Called with one line for each thing worth noting, above all what clients do
+   * wrong; never with a secret.  NULL = nothing is logged.
+   * Threads: the server's. */
+  void (*log)(void *user, const char *line);
+  void *log_user;
+};
+
+/* Counters; those that end in _open are the present number. */
+struct tdsd_stats {
+  uint64_t connections_open;
+  uint64_t connections_total;
+  uint64_t sessions_open; /* logged in, and their end not read yet */
+  uint64_t sessions_max;  /* most that were ever open at once */
+  uint64_t logins_ok;
+  uint64_t logins_failed;
+  uint64_t batches;
+  uint64_t rpcs;
+  uint64_t transactions; /* transaction manager requests */
+  uint64_t resets;
+  uint64_t attentions;
+  uint64_t ignored;    /* messages taken back by their client */
+  uint64_t violations; /* things clients did wrong */
+  uint64_t tls_handshakes;
+  uint64_t tls_resumed; /* handshakes that resumed a session */
+  uint64_t bytes_in;    /* on the socket, TLS included */
+  uint64_t bytes_out;
+};
+
+/* Binds and prepares everything; nobody is served before tdsd_start() or
+ * tdsd_run().
+ * Returns 0, or -1 with a sentence in why: address in use, bad certificate, ...
+ * Owns: options are copied; *out_server until tdsd_close(). */
+int tdsd_open(const struct tdsd_options *options,
+              struct tdsd **out_server,
+              char *why,
+              size_t cap);
+
+/* Serves on a thread of its own.  Returns 0, or -1 if there is none to have. */
+int tdsd_start(struct tdsd *server);
+
+/* Serves on this thread until tdsd_quit(). */
+void tdsd_run(struct tdsd *server);
+
+/* Asks the serving thread to end.  Threads: any; also from a signal handler. */
+void tdsd_quit(struct tdsd *server);
+
+/* Ends the thread, if any, and frees everything.  NULL is allowed. */
+void tdsd_close(struct tdsd *server);
+
+/* The port it listens on. */
+uint16_t tdsd_port(const struct tdsd *server);
+
+/* The certificate as PEM, NULL without TLS.  It lives as long as the server. */
+const char *tdsd_cert_pem(const struct tdsd *server);
+
+/* Reads the counters.  Threads: any. */
+void tdsd_stats(const struct tdsd *server, struct tdsd_stats *out_stats);
+
+/* Runs one line of the control socket's language on the serving thread and waits
+ * for the answer, which is cut to cap - 1 bytes.  The server must be serving.
+ * Threads: any but the server's own.  Blocks: yes. */
+void tdsd_command(struct tdsd *server,
+                  const char *line,
+                  char *reply,
+                  size_t cap);
+
+#endif

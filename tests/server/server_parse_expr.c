@@ -1,0 +1,741 @@
+/* SPDX-License-Identifier: MIT */
+/* Expressions and type names.  Conditions and values share one grammar; which
+ * of the two came out is checked where it matters, as "1 = 1" is no value. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server_const.h"
+#include "server_eval.h"
+#include "server_parse.h"
+
+static struct tdsd_expr *new_expr(struct tdsd_parser *parser,
+                                  enum tdsd_expr_kind kind,
+                                  uint32_t nargs) {
+  struct tdsd_expr *expr = tdsd_arena_take(parser->arena, sizeof *expr);
+  if (expr == NULL) {
+    return NULL;
+  }
+  expr->kind = kind;
+  expr->line = parser->token.line;
+  expr->nargs = nargs;
+  if (nargs != 0) {
+    expr->args = tdsd_arena_take(parser->arena, nargs * sizeof *expr->args);
+  }
+  return nargs != 0 && expr->args == NULL ? NULL : expr;
+}
+
+int tdsd_parse_append(struct tdsd_parser *parser,
+                      struct tdsd_expr_list *list,
+                      struct tdsd_expr *expr) {
+  if (list->n == list->room) {
+    uint32_t room = list->room == 0 ? 4 : 2 * list->room;
+    struct tdsd_expr **exprs =
+        tdsd_arena_take(parser->arena, room * sizeof(struct tdsd_expr *));
+    if (exprs == NULL) {
+      return tdsd_parse_no_memory(parser);
+    }
+    if (list->n != 0) {
+      memcpy(exprs, list->exprs, list->n * sizeof(struct tdsd_expr *));
+    }
+    list->exprs = exprs;
+    list->room = room;
+  }
+  list->exprs[list->n++] = expr;
+  return 0;
+}
+
+static bool is_condition(const struct tdsd_expr *expr) {
+  return expr->kind >= TDSD_EXPR_COMPARE;
+}
+
+/* Names of types and what they stand for; size 1 means a length may follow, 2
+ * precision and scale, 3 a scale only. */
+static const struct type_name {
+  const char *name;
+  enum tdsd_kind kind;
+  uint8_t shape;
+} type_names[] = {
+    {"bit", TDSD_BIT, 0},
+    {"tinyint", TDSD_TINYINT, 0},
+    {"smallint", TDSD_SMALLINT, 0},
+    {"int", TDSD_INT, 0},
+    {"integer", TDSD_INT, 0},
+    {"bigint", TDSD_BIGINT, 0},
+    {"smallmoney", TDSD_SMALLMONEY, 0},
+    {"money", TDSD_MONEY, 0},
+    {"decimal", TDSD_DECIMAL, 2},
+    {"dec", TDSD_DECIMAL, 2},
+    {"numeric", TDSD_DECIMAL, 2},
+    {"real", TDSD_REAL, 0},
+    {"float", TDSD_FLOAT, 3},
+    {"char", TDSD_CHAR, 1},
+    {"character", TDSD_CHAR, 1},
+    {"varchar", TDSD_VARCHAR, 1},
+    {"nchar", TDSD_NCHAR, 1},
+    {"nvarchar", TDSD_NVARCHAR, 1},
+    {"binary", TDSD_BINARY, 1},
+    {"varbinary", TDSD_VARBINARY, 1},
+    {"date", TDSD_DATE, 0},
+    {"time", TDSD_TIME, 3},
+    {"smalldatetime", TDSD_SMALLDATETIME, 0},
+    {"datetime", TDSD_DATETIME, 0},
+    {"datetime2", TDSD_DATETIME2, 3},
+    {"datetimeoffset", TDSD_DATETIMEOFFSET, 3},
+    {"uniqueidentifier", TDSD_GUID, 0},
+};
+
+static int parse_size(struct tdsd_parser *parser, uint32_t *out_size) {
+  if (parser->token.lexeme != TDSD_LEX_NUMBER || parser->token.len > 9) {
+    return tdsd_parse_bad(parser);
+  }
+  *out_size = (uint32_t)strtoul(parser->token.text, NULL, 10);
+  return tdsd_parse_next(parser);
+}
+
+static int check_length(struct tdsd_parser *parser,
+                        const struct tdsd_type *type) {
+  uint32_t most = tdsd_kind_is_wide(type->kind) ? 4000 : 8000;
+  if (type->size == TDSD_SIZE_MAX || (type->size >= 1 && type->size <= most)) {
+    return 0;
+  }
+  return tdsd_fault_set(parser->fault, 131, 15,
+                        "The size (%u) given to the type '%s' exceeds the "
+                        "maximum allowed for any data type (%u).",
+                        type->size, tdsd_kind_name(type->kind), most);
+}
+
+static int parse_length(struct tdsd_parser *parser, struct tdsd_type *type) {
+  bool max = false;
+  bool may_max = type->kind == TDSD_VARCHAR || type->kind == TDSD_NVARCHAR ||
+                 type->kind == TDSD_VARBINARY;
+  if (may_max && tdsd_parse_eat(parser, "max", &max) < 0) {
+    return -1;
+  }
+  if (max) {
+    type->size = TDSD_SIZE_MAX;
+    return 0;
+  }
+  return parse_size(parser, &type->size) < 0 ? -1 : check_length(parser, type);
+}
+
+static int parse_precision(struct tdsd_parser *parser, struct tdsd_type *type) {
+  uint32_t precision = 0;
+  uint32_t scale = 0;
+  bool comma = false;
+  if (parse_size(parser, &precision) < 0 ||
+      tdsd_parse_eat_sign(parser, ",", &comma) < 0 ||
+      (comma && parse_size(parser, &scale) < 0)) {
+    return -1;
+  }
+  if (precision < 1 || precision > 38 || scale > precision) {
+    return tdsd_fault_set(parser->fault, 1002, 15,
+                          "Precision %u and scale %u are not allowed for "
+                          "numeric.",
+                          precision, scale);
+  }
+  type->precision = (uint8_t)precision;
+  type->scale = (uint8_t)scale;
+  return 0;
+}
+
+static int parse_scale(struct tdsd_parser *parser, struct tdsd_type *type) {
+  uint32_t scale = 0;
+  uint32_t most = type->kind == TDSD_FLOAT ? 53 : 7;
+  if (parse_size(parser, &scale) < 0) {
+    return -1;
+  }
+  if (scale > most) {
+    return tdsd_fault_set(parser->fault, 1002, 15,
+                          "Specified scale %u is invalid.", scale);
+  }
+  if (type->kind == TDSD_FLOAT) {
+    type->kind = scale >= 1 && scale <= 24 ? TDSD_REAL : TDSD_FLOAT;
+  } else {
+    type->scale = (uint8_t)scale;
+  }
+  return 0;
+}
+
+static int parse_shape(struct tdsd_parser *parser,
+                       uint8_t shape,
+                       struct tdsd_type *type) {
+  switch (shape) {
+  case 1:
+    return parse_length(parser, type);
+  case 2:
+    return parse_precision(parser, type);
+  case 3:
+    return parse_scale(parser, type);
+  default:
+    return tdsd_parse_bad(parser);
+  }
+}
+
+static const struct type_name *find_type(const char *name) {
+  for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
+    if (strcasecmp(name, type_names[i].name) == 0) {
+      return &type_names[i];
+    }
+  }
+  return NULL;
+}
+
+int tdsd_parse_type(struct tdsd_parser *parser,
+                    uint32_t default_size,
+                    struct tdsd_type *out_type) {
+  const char *whole = NULL;
+  const char *name = NULL;
+  if (tdsd_parse_dotted(parser, &whole, &name) < 0) {
+    return -1;
+  }
+  struct tdsd_type type = {.nullable = true, .precision = 18};
+  if (strcasecmp(name, "sysname") == 0) {
+    type.kind = TDSD_NVARCHAR;
+    type.size = 128;
+    *out_type = type;
+    return 0;
+  }
+  const struct type_name *found = find_type(name);
+  if (found == NULL) {
+    return tdsd_fault_set(parser->fault, 243, 16,
+                          "Type %.128s is not a defined system type.", whole);
+  }
+  type.kind = found->kind;
+  type.numeric = strcasecmp(name, "numeric") == 0;
+  type.size = found->shape == 1 ? default_size : 0;
+  type.scale = found->shape == 3 && found->kind != TDSD_FLOAT ? 7 : 0;
+  bool open = false;
+  if (tdsd_parse_eat_sign(parser, "(", &open) < 0) {
+    return -1;
+  }
+  if (open && (parse_shape(parser, found->shape, &type) < 0 ||
+               tdsd_parse_need_sign(parser, ")") < 0)) {
+    return -1;
+  }
+  *out_type = type;
+  return 0;
+}
+
+/* Literals. */
+
+static void text_literal(struct tdsd_value *value,
+                         const struct tdsd_token *token) {
+  bool wide = token->lexeme == TDSD_LEX_WIDE;
+  struct tdsd_value units = {
+      .type = {.kind = wide ? TDSD_NVARCHAR : TDSD_VARCHAR}};
+  *value = units;
+  value->bytes = token->text;
+  value->len = token->len;
+  value->type.size = tdsd_value_units(value);
+}
+
+static int binary_literal(struct tdsd_parser *parser,
+                          struct tdsd_value *value) {
+  const char *text = parser->token.text + 2;
+  size_t digits = parser->token.len - 2;
+  size_t len = (digits + 1) / 2;
+  char *bytes = tdsd_arena_take(parser->arena, len + 1);
+  if (bytes == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  /* An odd number of digits has a zero in front. */
+  size_t half = digits % 2;
+  for (size_t i = 0; i < digits; i++) {
+    int c = text[i] | 32;
+    int digit = c <= '9' ? c - '0' : c - 'a' + 10;
+    size_t at = (i + half) / 2;
+    bytes[at] = (char)((unsigned char)bytes[at] << 4 | digit);
+  }
+  value->type.kind = TDSD_VARBINARY;
+  value->type.size = len == 0 ? 1 : len > 8000 ? TDSD_SIZE_MAX : (uint32_t)len;
+  value->bytes = bytes;
+  value->len = len;
+  return 0;
+}
+
+static int number_literal(struct tdsd_parser *parser,
+                          struct tdsd_value *value) {
+  const struct tdsd_token *token = &parser->token;
+  if (tdsd_decimal_parse(token->text, token->len, value) < 0) {
+    return tdsd_fault_set(parser->fault, 1007, 15,
+                          "The number '%.*s' is out of the range for numeric "
+                          "representation (maximum precision 38).",
+                          (int)(token->len < 128 ? token->len : 128),
+                          token->text);
+  }
+  bool point = memchr(token->text, '.', token->len) != NULL;
+  if (!point && value->magnitude <= (tdsd_u128)INT32_MAX) {
+    value->type = (struct tdsd_type){.kind = TDSD_INT};
+    value->integer = (int64_t)value->magnitude;
+  }
+  return 0;
+}
+
+static int money_literal(struct tdsd_parser *parser, struct tdsd_value *value) {
+  struct tdsd_value text = {.type = {.kind = TDSD_VARCHAR, .size = 64}};
+  struct tdsd_type money = {.kind = TDSD_MONEY};
+  text.bytes = parser->token.text + 1;
+  text.len = parser->token.len - 1;
+  return tdsd_convert(&text, &money, 0, parser->arena, value, parser->fault);
+}
+
+static int parse_literal(struct tdsd_parser *parser,
+                         struct tdsd_expr **out_expr) {
+  struct tdsd_expr *expr = new_expr(parser, TDSD_EXPR_LITERAL, 0);
+  if (expr == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  int rc = 0;
+  switch (parser->token.lexeme) {
+  case TDSD_LEX_STRING:
+  case TDSD_LEX_WIDE:
+    text_literal(&expr->literal, &parser->token);
+    break;
+  case TDSD_LEX_BINARY:
+    rc = binary_literal(parser, &expr->literal);
+    break;
+  case TDSD_LEX_NUMBER:
+    rc = number_literal(parser, &expr->literal);
+    break;
+  case TDSD_LEX_MONEY:
+    rc = money_literal(parser, &expr->literal);
+    break;
+  case TDSD_LEX_FLOAT:
+    expr->literal.type.kind = TDSD_FLOAT;
+    expr->literal.real = strtod(
+        tdsd_arena_copy(parser->arena, parser->token.text, parser->token.len),
+        NULL);
+    break;
+  case TDSD_LEX_END:
+  case TDSD_LEX_WORD:
+  case TDSD_LEX_QUOTED:
+  case TDSD_LEX_VARIABLE:
+  case TDSD_LEX_SIGN:
+  default:
+    return tdsd_parse_bad(parser);
+  }
+  if (rc < 0 || tdsd_parse_next(parser) < 0) {
+    return -1;
+  }
+  *out_expr = expr;
+  return 0;
+}
+
+static int parse_null(struct tdsd_parser *parser, struct tdsd_expr **out_expr) {
+  struct tdsd_expr *expr = new_expr(parser, TDSD_EXPR_LITERAL, 0);
+  if (expr == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  expr->literal.type =
+      (struct tdsd_type){.kind = TDSD_INT, .nullable = true, .untyped = true};
+  expr->literal.bytes = "";
+  expr->literal.is_null = true;
+  *out_expr = expr;
+  return tdsd_parse_next(parser);
+}
+
+static int parse_variable(struct tdsd_parser *parser,
+                          struct tdsd_expr **out_expr) {
+  const struct tdsd_token *token = &parser->token;
+  bool global = token->len > 2 && token->text[1] == '@';
+  struct tdsd_expr *expr =
+      new_expr(parser, global ? TDSD_EXPR_GLOBAL : TDSD_EXPR_VARIABLE, 0);
+  if (expr == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  int32_t slot = global
+                     ? tdsd_global_find(token->text, token->len)
+                     : tdsd_batch_find(parser->batch, token->text, token->len);
+  if (slot < 0) {
+    return tdsd_fault_set(
+        parser->fault, 137, 15, "Must declare the scalar variable \"%.*s\".",
+        (int)(token->len < 128 ? token->len : 128), token->text);
+  }
+  expr->slot = (uint32_t)slot;
+  *out_expr = expr;
+  return tdsd_parse_next(parser);
+}
+
+/* CAST(value AS type) and TRY_CAST, behind their name. */
+static int parse_cast(struct tdsd_parser *parser,
+                      bool quiet,
+                      struct tdsd_expr **out_expr) {
+  struct tdsd_expr *expr = new_expr(parser, TDSD_EXPR_CAST, 1);
+  if (expr == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  expr->quiet = quiet;
+  if (tdsd_parse_need_sign(parser, "(") < 0 ||
+      tdsd_parse_value(parser, &expr->args[0]) < 0 ||
+      tdsd_parse_need(parser, "as") < 0 ||
+      tdsd_parse_type(parser, 30, &expr->type) < 0) {
+    return -1;
+  }
+  *out_expr = expr;
+  return tdsd_parse_need_sign(parser, ")");
+}
+
+/* CONVERT(type, value [, style]) and TRY_CONVERT. */
+static int parse_convert(struct tdsd_parser *parser,
+                         bool quiet,
+                         struct tdsd_expr **out_expr) {
+  struct tdsd_expr *expr = new_expr(parser, TDSD_EXPR_CAST, 2);
+  bool style = false;
+  if (expr == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  expr->quiet = quiet;
+  if (tdsd_parse_need_sign(parser, "(") < 0 ||
+      tdsd_parse_type(parser, 30, &expr->type) < 0 ||
+      tdsd_parse_need_sign(parser, ",") < 0 ||
+      tdsd_parse_value(parser, &expr->args[0]) < 0 ||
+      tdsd_parse_eat_sign(parser, ",", &style) < 0 ||
+      (style && tdsd_parse_value(parser, &expr->args[1]) < 0)) {
+    return -1;
+  }
+  expr->nargs = style ? 2 : 1;
+  *out_expr = expr;
+  return tdsd_parse_need_sign(parser, ")");
+}
+
+/* The arguments of a function, behind its opening parenthesis. */
+static int parse_arguments(struct tdsd_parser *parser,
+                           struct tdsd_expr_list *list) {
+  bool more = !tdsd_lex_is_sign(&parser->token, ")");
+  while (more) {
+    struct tdsd_expr *arg = NULL;
+    if (tdsd_parse_value(parser, &arg) < 0 ||
+        tdsd_parse_append(parser, list, arg) < 0 ||
+        tdsd_parse_eat_sign(parser, ",", &more) < 0) {
+      return -1;
+    }
+    if (list->n > TDSD_CAP_DEPTH) {
+      return tdsd_parse_bad(parser);
+    }
+  }
+  return tdsd_parse_need_sign(parser, ")");
+}
+
+static int parse_call(struct tdsd_parser *parser,
+                      const char *name,
+                      struct tdsd_expr **out_expr) {
+  struct tdsd_expr_list list = {0};
+  struct tdsd_expr *expr = new_expr(parser, TDSD_EXPR_CALL, 0);
+  if (expr == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  if (parse_arguments(parser, &list) < 0) {
+    return -1;
+  }
+  int32_t slot = tdsd_function_find(name, list.n, parser->fault);
+  if (slot < 0) {
+    return -1;
+  }
+  expr->slot = (uint32_t)slot;
+  expr->args = list.exprs;
+  expr->nargs = list.n;
+  *out_expr = expr;
+  return 0;
+}
+
+static int parse_column(struct tdsd_parser *parser,
+                        const char *last,
+                        struct tdsd_expr **out_expr) {
+  struct tdsd_expr *expr = new_expr(parser, TDSD_EXPR_COLUMN, 0);
+  if (expr == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  expr->name = last;
+  *out_expr = expr;
+  return 0;
+}
+
+/* Names of functions that are keywords too. */
+static bool starts_call(const struct tdsd_token *token) {
+  return tdsd_lex_is(token, "coalesce") || tdsd_lex_is(token, "nullif") ||
+         tdsd_lex_is(token, "left") || tdsd_lex_is(token, "right");
+}
+
+static int parse_named(struct tdsd_parser *parser,
+                       struct tdsd_expr **out_expr) {
+  struct tdsd_token first = parser->token;
+  if (starts_call(&first)) {
+    const char *name = tdsd_arena_copy(parser->arena, first.text, first.len);
+    return name == NULL ? tdsd_parse_no_memory(parser)
+           : tdsd_parse_next(parser) < 0 ||
+                   tdsd_parse_need_sign(parser, "(") < 0
+               ? -1
+               : parse_call(parser, name, out_expr);
+  }
+  bool quiet =
+      tdsd_lex_is(&first, "try_cast") || tdsd_lex_is(&first, "try_convert");
+  if (tdsd_lex_is(&first, "cast") || tdsd_lex_is(&first, "try_cast")) {
+    return tdsd_parse_next(parser) < 0 ? -1
+                                       : parse_cast(parser, quiet, out_expr);
+  }
+  if (tdsd_lex_is(&first, "convert") || tdsd_lex_is(&first, "try_convert")) {
+    return tdsd_parse_next(parser) < 0 ? -1
+                                       : parse_convert(parser, quiet, out_expr);
+  }
+  const char *whole = NULL;
+  const char *last = NULL;
+  bool open = false;
+  if (tdsd_parse_dotted(parser, &whole, &last) < 0 ||
+      tdsd_parse_eat_sign(parser, "(", &open) < 0) {
+    return -1;
+  }
+  return open ? parse_call(parser, whole, out_expr)
+              : parse_column(parser, last, out_expr);
+}
+
+static int parse_or(struct tdsd_parser *parser, struct tdsd_expr **out_expr);
+
+static int parse_primary(struct tdsd_parser *parser,
+                         struct tdsd_expr **out_expr) {
+  const struct tdsd_token *token = &parser->token;
+  if (tdsd_lex_is_sign(token, "(")) {
+    return tdsd_parse_next(parser) < 0 || parse_or(parser, out_expr) < 0
+               ? -1
+               : tdsd_parse_need_sign(parser, ")");
+  }
+  if (token->lexeme == TDSD_LEX_VARIABLE) {
+    return parse_variable(parser, out_expr);
+  }
+  if (tdsd_lex_is(token, "null")) {
+    return parse_null(parser, out_expr);
+  }
+  if (token->lexeme == TDSD_LEX_WORD || token->lexeme == TDSD_LEX_QUOTED) {
+    return parse_named(parser, out_expr);
+  }
+  return parse_literal(parser, out_expr);
+}
+
+/* A minus before a number makes a negative literal, so that it stays one. */
+static bool fold_negative(struct tdsd_expr *expr) {
+  struct tdsd_value *value = &expr->literal;
+  if (expr->kind != TDSD_EXPR_LITERAL || value->is_null ||
+      !tdsd_kind_is_number(value->type.kind)) {
+    return false;
+  }
+  value->integer = -value->integer;
+  value->real = -value->real;
+  value->negative = !value->negative && value->magnitude != 0;
+  return true;
+}
+
+static int parse_unary(struct tdsd_parser *parser,
+                       struct tdsd_expr **out_expr) {
+  bool minus = false;
+  bool plus = false;
+  if (tdsd_parse_eat_sign(parser, "-", &minus) < 0 ||
+      (!minus && tdsd_parse_eat_sign(parser, "+", &plus) < 0)) {
+    return -1;
+  }
+  if (!minus && !plus) {
+    return parse_primary(parser, out_expr);
+  }
+  struct tdsd_expr *inner = NULL;
+  if (tdsd_parse_enter(parser) < 0 || parse_unary(parser, &inner) < 0) {
+    return -1;
+  }
+  tdsd_parse_leave(parser);
+  if (is_condition(inner)) {
+    return tdsd_parse_bad(parser);
+  }
+  if (plus || fold_negative(inner)) {
+    *out_expr = inner;
+    return 0;
+  }
+  struct tdsd_expr *expr = new_expr(parser, TDSD_EXPR_NEGATE, 1);
+  if (expr == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  expr->args[0] = inner;
+  *out_expr = expr;
+  return 0;
+}
+
+typedef int parse_fn(struct tdsd_parser *parser, struct tdsd_expr **out_expr);
+
+static int make_binary(struct tdsd_parser *parser,
+                       enum tdsd_expr_kind kind,
+                       char op,
+                       struct tdsd_expr *left,
+                       struct tdsd_expr *right,
+                       struct tdsd_expr **out_expr) {
+  bool over_conditions = kind == TDSD_EXPR_AND || kind == TDSD_EXPR_OR;
+  if (is_condition(left) != over_conditions ||
+      is_condition(right) != over_conditions) {
+    return tdsd_parse_bad(parser);
+  }
+  struct tdsd_expr *expr = new_expr(parser, kind, 2);
+  if (expr == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  expr->op = op;
+  expr->args[0] = left;
+  expr->args[1] = right;
+  *out_expr = expr;
+  return 0;
+}
+
+/* A chain of operators of one rank, grouped from the left.  A long chain makes a
+ * deep tree, so its length counts against the depth. */
+static int parse_chain(struct tdsd_parser *parser,
+                       const char *signs,
+                       parse_fn *operand,
+                       struct tdsd_expr **out_expr) {
+  struct tdsd_expr *left = NULL;
+  if (operand(parser, &left) < 0) {
+    return -1;
+  }
+  unsigned depth = parser->depth;
+  while (parser->token.lexeme == TDSD_LEX_SIGN && parser->token.len == 1 &&
+         strchr(signs, parser->token.text[0]) != NULL) {
+    char op = parser->token.text[0];
+    struct tdsd_expr *right = NULL;
+    if (tdsd_parse_enter(parser) < 0 || tdsd_parse_next(parser) < 0 ||
+        operand(parser, &right) < 0 ||
+        make_binary(parser, TDSD_EXPR_BINARY, op, left, right, &left) < 0) {
+      return -1;
+    }
+  }
+  parser->depth = depth;
+  *out_expr = left;
+  return 0;
+}
+
+static int parse_product(struct tdsd_parser *parser,
+                         struct tdsd_expr **out_expr) {
+  return parse_chain(parser, "*/%", parse_unary, out_expr);
+}
+
+static int parse_sum(struct tdsd_parser *parser, struct tdsd_expr **out_expr) {
+  return parse_chain(parser, "+-", parse_product, out_expr);
+}
+
+static char comparison(const struct tdsd_token *token) {
+  static const struct {
+    const char *sign;
+    char op;
+  } signs[] = {{"=", '='},  {"<>", '!'}, {"!=", '!'}, {"<", '<'}, {">", '>'},
+               {"<=", 'l'}, {">=", 'g'}, {"!>", 'l'}, {"!<", 'g'}};
+  for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
+    if (tdsd_lex_is_sign(token, signs[i].sign)) {
+      return signs[i].op;
+    }
+  }
+  return 0;
+}
+
+static int wrap(struct tdsd_parser *parser,
+                enum tdsd_expr_kind kind,
+                struct tdsd_expr **expr) {
+  struct tdsd_expr *outer = new_expr(parser, kind, 1);
+  if (outer == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  outer->args[0] = *expr;
+  *expr = outer;
+  return 0;
+}
+
+static int parse_is_null(struct tdsd_parser *parser, struct tdsd_expr **expr) {
+  bool not = false;
+  if (tdsd_parse_next(parser) < 0 || tdsd_parse_eat(parser, "not", &not ) < 0 ||
+      tdsd_parse_need(parser, "null") < 0 ||
+      wrap(parser, TDSD_EXPR_IS_NULL, expr) < 0) {
+    return -1;
+  }
+  return not ? wrap(parser, TDSD_EXPR_NOT, expr) : 0;
+}
+
+static int parse_comparison(struct tdsd_parser *parser,
+                            struct tdsd_expr **out_expr) {
+  struct tdsd_expr *left = NULL;
+  if (parse_sum(parser, &left) < 0) {
+    return -1;
+  }
+  if (!is_condition(left) && tdsd_lex_is(&parser->token, "is")) {
+    *out_expr = left;
+    return parse_is_null(parser, out_expr);
+  }
+  char op = comparison(&parser->token);
+  if (op == 0) {
+    *out_expr = left;
+    return 0;
+  }
+  struct tdsd_expr *right = NULL;
+  return tdsd_parse_next(parser) < 0 || parse_sum(parser, &right) < 0
+             ? -1
+             : make_binary(parser, TDSD_EXPR_COMPARE, op, left, right,
+                           out_expr);
+}
+
+static int parse_not(struct tdsd_parser *parser, struct tdsd_expr **out_expr) {
+  bool not = false;
+  if (tdsd_parse_eat(parser, "not", &not ) < 0) {
+    return -1;
+  }
+  if (!not ) {
+    return parse_comparison(parser, out_expr);
+  }
+  if (tdsd_parse_enter(parser) < 0 || parse_not(parser, out_expr) < 0) {
+    return -1;
+  }
+  tdsd_parse_leave(parser);
+  return is_condition(*out_expr) ? wrap(parser, TDSD_EXPR_NOT, out_expr)
+                                 : tdsd_parse_bad(parser);
+}
+
+static int parse_words(struct tdsd_parser *parser,
+                       const char *word,
+                       enum tdsd_expr_kind kind,
+                       parse_fn *operand,
+                       struct tdsd_expr **out_expr) {
+  struct tdsd_expr *left = NULL;
+  bool more = false;
+  if (operand(parser, &left) < 0 || tdsd_parse_eat(parser, word, &more) < 0) {
+    return -1;
+  }
+  unsigned depth = parser->depth;
+  while (more) {
+    struct tdsd_expr *right = NULL;
+    if (tdsd_parse_enter(parser) < 0 || operand(parser, &right) < 0 ||
+        make_binary(parser, kind, 0, left, right, &left) < 0 ||
+        tdsd_parse_eat(parser, word, &more) < 0) {
+      return -1;
+    }
+  }
+  parser->depth = depth;
+  *out_expr = left;
+  return 0;
+}
+
+static int parse_and(struct tdsd_parser *parser, struct tdsd_expr **out_expr) {
+  return parse_words(parser, "and", TDSD_EXPR_AND, parse_not, out_expr);
+}
+
+static int parse_or(struct tdsd_parser *parser, struct tdsd_expr **out_expr) {
+  if (tdsd_parse_enter(parser) < 0 ||
+      parse_words(parser, "or", TDSD_EXPR_OR, parse_and, out_expr) < 0) {
+    return -1;
+  }
+  tdsd_parse_leave(parser);
+  return 0;
+}
+
+int tdsd_parse_value(struct tdsd_parser *parser, struct tdsd_expr **out_expr) {
+  if (tdsd_parse_enter(parser) < 0 || parse_sum(parser, out_expr) < 0) {
+    return -1;
+  }
+  tdsd_parse_leave(parser);
+  return is_condition(*out_expr) ? tdsd_parse_bad(parser) : 0;
+}
+
+int tdsd_parse_condition(struct tdsd_parser *parser,
+                         struct tdsd_expr **out_expr) {
+  return parse_or(parser, out_expr) < 0 ? -1
+         : is_condition(*out_expr)      ? 0
+                                        : tdsd_parse_bad(parser);
+}

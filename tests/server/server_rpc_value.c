@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+#include "server_rpc_value.h"
+
+#include <string.h>
+
+#include "server_const.h"
+#include "server_text.h"
+
+#define DAYS_1900 693595
+
+const uint8_t *tdsd_read_bytes(struct tdsd_reader *reader, size_t n) {
+  if (reader->over || n > reader->left) {
+    reader->over = true;
+    return NULL;
+  }
+  const uint8_t *bytes = reader->at;
+  reader->at += n;
+  reader->left -= n;
+  return bytes;
+}
+
+static uint64_t read_le(struct tdsd_reader *reader, size_t n) {
+  const uint8_t *bytes = tdsd_read_bytes(reader, n);
+  uint64_t value = 0;
+  for (size_t i = 0; bytes != NULL && i < n; i++) {
+    value |= (uint64_t)bytes[i] << (8 * i);
+  }
+  return value;
+}
+
+uint32_t tdsd_read_u8(struct tdsd_reader *reader) {
+  return (uint32_t)read_le(reader, 1);
+}
+
+uint32_t tdsd_read_u16(struct tdsd_reader *reader) {
+  return (uint32_t)read_le(reader, 2);
+}
+
+uint32_t tdsd_read_u32(struct tdsd_reader *reader) {
+  return (uint32_t)read_le(reader, 4);
+}
+
+uint64_t tdsd_read_u64(struct tdsd_reader *reader) {
+  return read_le(reader, 8);
+}
+
+/* How the lengths of a wire type are written. */
+enum shape {
+  SHAPE_FIXED,   /* no length at all */
+  SHAPE_BYTE,    /* size(1); value len(1) */
+  SHAPE_DECIMAL, /* size(1) precision scale; value len(1) */
+  SHAPE_DATE,    /* nothing; value len(1) */
+  SHAPE_SCALE,   /* scale(1); value len(1) */
+  SHAPE_SHORT,   /* maxlen(2) [collation]; value len(2), or PLP */
+  SHAPE_LONG,    /* maxlen(4) [collation]; value len(4) */
+};
+
+static const struct wire_type {
+  uint8_t type;
+  uint8_t width; /* of fixed types */
+  enum shape shape;
+  enum tdsd_kind kind;
+} wire_types[] = {
+    {0x30, 1, SHAPE_FIXED, TDSD_TINYINT},
+    {0x32, 1, SHAPE_FIXED, TDSD_BIT},
+    {0x34, 2, SHAPE_FIXED, TDSD_SMALLINT},
+    {0x38, 4, SHAPE_FIXED, TDSD_INT},
+    {0x7F, 8, SHAPE_FIXED, TDSD_BIGINT},
+    {0x3B, 4, SHAPE_FIXED, TDSD_REAL},
+    {0x3E, 8, SHAPE_FIXED, TDSD_FLOAT},
+    {0x3C, 8, SHAPE_FIXED, TDSD_MONEY},
+    {0x7A, 4, SHAPE_FIXED, TDSD_SMALLMONEY},
+    {0x3D, 8, SHAPE_FIXED, TDSD_DATETIME},
+    {0x3A, 4, SHAPE_FIXED, TDSD_SMALLDATETIME},
+    {0x26, 0, SHAPE_BYTE, TDSD_BIGINT},
+    {0x68, 0, SHAPE_BYTE, TDSD_BIT},
+    {0x6D, 0, SHAPE_BYTE, TDSD_FLOAT},
+    {0x6E, 0, SHAPE_BYTE, TDSD_MONEY},
+    {0x6F, 0, SHAPE_BYTE, TDSD_DATETIME},
+    {0x24, 0, SHAPE_BYTE, TDSD_GUID},
+    {0x6A, 0, SHAPE_DECIMAL, TDSD_DECIMAL},
+    {0x6C, 0, SHAPE_DECIMAL, TDSD_DECIMAL},
+    {0x28, 0, SHAPE_DATE, TDSD_DATE},
+    {0x29, 0, SHAPE_SCALE, TDSD_TIME},
+    {0x2A, 0, SHAPE_SCALE, TDSD_DATETIME2},
+    {0x2B, 0, SHAPE_SCALE, TDSD_DATETIMEOFFSET},
+    {0xA7, 0, SHAPE_SHORT, TDSD_VARCHAR},
+    {0xAF, 0, SHAPE_SHORT, TDSD_CHAR},
+    {0xE7, 0, SHAPE_SHORT, TDSD_NVARCHAR},
+    {0xEF, 0, SHAPE_SHORT, TDSD_NCHAR},
+    {0xA5, 0, SHAPE_SHORT, TDSD_VARBINARY},
+    {0xAD, 0, SHAPE_SHORT, TDSD_BINARY},
+    {0x23, 0, SHAPE_LONG, TDSD_VARCHAR},
+    {0x63, 0, SHAPE_LONG, TDSD_NVARCHAR},
+    {0x22, 0, SHAPE_LONG, TDSD_VARBINARY},
+};
+
+static const struct wire_type *find_type(uint32_t type) {
+  for (size_t i = 0; i < sizeof wire_types / sizeof wire_types[0]; i++) {
+    if (wire_types[i].type == type) {
+      return &wire_types[i];
+    }
+  }
+  return NULL;
+}
+
+/* One parameter's value under way. */
+struct job {
+  struct tdsd_reader *reader;
+  struct tdsd_arena *arena;
+  struct tdsd_value *out;
+  struct tdsd_problem *problem;
+};
+
+static int does_not_fit(const struct job *job, const char *what, size_t n) {
+  return tdsd_problem_set(job->problem, "a %s parameter with %s of %zu",
+                          tdsd_kind_name(job->out->type.kind), what, n);
+}
+
+static int no_memory(const struct job *job) {
+  return tdsd_problem_set(job->problem, "no memory for a parameter");
+}
+
+/* Joins PLP chunks; what was announced is only checked, never allocated. */
+static int read_plp(const struct job *job,
+                    const uint8_t **out_bytes,
+                    size_t *out_len) {
+  uint64_t total = tdsd_read_u64(job->reader);
+  if (total == UINT64_MAX) {
+    job->out->is_null = true;
+    return 0;
+  }
+  uint8_t *joined = tdsd_arena_take(job->arena, job->reader->left + 1);
+  if (joined == NULL) {
+    return no_memory(job);
+  }
+  size_t len = 0;
+  for (;;) {
+    size_t chunk = tdsd_read_u32(job->reader);
+    const uint8_t *bytes = tdsd_read_bytes(job->reader, chunk);
+    if (bytes == NULL) {
+      return does_not_fit(job, "a chunk", chunk);
+    }
+    if (chunk == 0) {
+      break;
+    }
+    memcpy(joined + len, bytes, chunk);
+    len += chunk;
+  }
+  if (total != UINT64_MAX - 1 && total != len) {
+    return does_not_fit(job, "another length than the announced one", len);
+  }
+  *out_bytes = joined;
+  *out_len = len;
+  return 0;
+}
+
+static int set_string(const struct job *job, const uint8_t *bytes, size_t len) {
+  struct tdsd_value *out = job->out;
+  char *copy = tdsd_arena_take(job->arena, 3 * len + 1);
+  if (copy == NULL) {
+    return no_memory(job);
+  }
+  if (tdsd_kind_is_wide(out->type.kind)) {
+    if (len % 2 != 0) {
+      return does_not_fit(job, "an odd length", len);
+    }
+    out->len = tdsd_text_from_w16(bytes, len / 2, copy);
+  } else if (tdsd_kind_is_text(out->type.kind)) {
+    out->len = tdsd_text_from_1252(bytes, len, copy);
+  } else {
+    memcpy(copy, bytes, len);
+    out->len = len;
+  }
+  out->bytes = copy;
+  return 0;
+}
+
+static int read_short(const struct job *job) {
+  struct tdsd_type *type = &job->out->type;
+  uint32_t most = tdsd_read_u16(job->reader);
+  const uint8_t *bytes = NULL;
+  size_t len = 0;
+  if (tdsd_kind_is_text(type->kind)) {
+    (void)tdsd_read_bytes(job->reader, 5);
+  }
+  if (most == 0xFFFF) {
+    type->size = TDSD_SIZE_MAX;
+    if (read_plp(job, &bytes, &len) < 0) {
+      return -1;
+    }
+  } else {
+    uint32_t units = tdsd_kind_is_wide(type->kind) ? most / 2 : most;
+    type->size = units == 0 ? 1 : units;
+    len = tdsd_read_u16(job->reader);
+    job->out->is_null = len == 0xFFFF;
+    if (!job->out->is_null) {
+      bytes = tdsd_read_bytes(job->reader, len);
+      if (bytes == NULL || len > most) {
+        return does_not_fit(job, "a length", len);
+      }
+    }
+  }
+  return job->out->is_null ? 0 : set_string(job, bytes, len);
+}
+
+static int read_long(const struct job *job) {
+  job->out->type.size = TDSD_SIZE_MAX;
+  (void)tdsd_read_u32(job->reader);
+  if (tdsd_kind_is_text(job->out->type.kind)) {
+    (void)tdsd_read_bytes(job->reader, 5);
+  }
+  size_t len = tdsd_read_u32(job->reader);
+  if (len == 0xFFFFFFFF) {
+    job->out->is_null = true;
+    return 0;
+  }
+  const uint8_t *bytes = tdsd_read_bytes(job->reader, len);
+  return bytes == NULL ? does_not_fit(job, "a length", len)
+                       : set_string(job, bytes, len);
+}
+
+static void set_integer(struct tdsd_value *out, size_t len, uint64_t raw) {
+  static const enum tdsd_kind kinds[] = {[1] = TDSD_TINYINT,
+                                         [2] = TDSD_SMALLINT,
+                                         [4] = TDSD_INT,
+                                         [8] = TDSD_BIGINT};
+  if (out->type.kind != TDSD_BIT) {
+    out->type.kind = kinds[len];
+  }
+  out->integer = len == 1   ? (int64_t)raw
+                 : len == 2 ? (int16_t)(uint16_t)raw
+                 : len == 4 ? (int32_t)(uint32_t)raw
+                            : (int64_t)raw;
+}
+
+static void set_real(struct tdsd_value *out, size_t len, uint64_t raw) {
+  if (len == 4) {
+    uint32_t bits = (uint32_t)raw;
+    float single = 0;
+    memcpy(&single, &bits, sizeof single);
+    out->real = (double)single;
+    out->type.kind = TDSD_REAL;
+  } else {
+    memcpy(&out->real, &raw, sizeof out->real);
+  }
+}
+
+static void set_money(struct tdsd_value *out, size_t len, uint64_t raw) {
+  if (len == 4) {
+    out->type.kind = TDSD_SMALLMONEY;
+    out->integer = (int32_t)(uint32_t)raw;
+  } else { /* the high half comes first */
+    out->integer = (int64_t)(raw << 32 | raw >> 32);
+  }
+}
+
+static void set_datetime(struct tdsd_value *out, size_t len, uint64_t raw) {
+  if (len == 4) {
+    out->type.kind = TDSD_SMALLDATETIME;
+    out->days = DAYS_1900 + (int32_t)(raw & 0xFFFF);
+    out->ticks = (int64_t)(raw >> 16) * INT64_C(600000000);
+  } else {
+    out->days = DAYS_1900 + (int32_t)(uint32_t)raw;
+    out->ticks = ((int64_t)(raw >> 32) * 100000 + 1) / 3;
+  }
+}
+
+/* A value of 1, 2, 4 or 8 bytes, by its kind. */
+static int set_simple(const struct job *job, size_t len) {
+  struct tdsd_value *out = job->out;
+  enum tdsd_kind kind = out->type.kind;
+  bool wide_enough = kind == TDSD_BIT             ? len == 1
+                     : tdsd_kind_is_integer(kind) ? len <= 4 || len == 8
+                                                  : len == 4 || len == 8;
+  if (!wide_enough || len == 3) {
+    return does_not_fit(job, "a length", len);
+  }
+  uint64_t raw = read_le(job->reader, len);
+  if (tdsd_kind_is_integer(kind)) {
+    set_integer(out, len, raw);
+  } else if (kind == TDSD_REAL || kind == TDSD_FLOAT) {
+    set_real(out, len, raw);
+  } else if (kind == TDSD_MONEY || kind == TDSD_SMALLMONEY) {
+    set_money(out, len, raw);
+  } else {
+    set_datetime(out, len, raw);
+  }
+  return 0;
+}
+
+static int read_byte(const struct job *job) {
+  struct tdsd_value *out = job->out;
+  size_t size = tdsd_read_u8(job->reader);
+  size_t len = tdsd_read_u8(job->reader);
+  if (len > size) {
+    return does_not_fit(job, "a length", len);
+  }
+  if (len == 0) {
+    /* NULL still has the type that its size tells. */
+    out->is_null = true;
+    if (tdsd_kind_is_integer(out->type.kind) && out->type.kind != TDSD_BIT &&
+        (size == 1 || size == 2 || size == 4)) {
+      set_integer(out, size, 0);
+    }
+    return 0;
+  }
+  if (out->type.kind != TDSD_GUID) {
+    return set_simple(job, len);
+  }
+  const uint8_t *bytes = tdsd_read_bytes(job->reader, len);
+  if (bytes == NULL || len != 16) {
+    return does_not_fit(job, "a length", len);
+  }
+  memcpy(out->guid, bytes, 16);
+  return 0;
+}
+
+static int read_decimal(const struct job *job) {
+  struct tdsd_value *out = job->out;
+  (void)tdsd_read_u8(job->reader);
+  out->type.precision = (uint8_t)tdsd_read_u8(job->reader);
+  out->type.scale = (uint8_t)tdsd_read_u8(job->reader);
+  size_t len = tdsd_read_u8(job->reader);
+  if (out->type.precision < 1 || out->type.precision > 38 ||
+      out->type.scale > out->type.precision) {
+    return does_not_fit(job, "a precision", out->type.precision);
+  }
+  out->is_null = len == 0;
+  const uint8_t *bytes = tdsd_read_bytes(job->reader, len);
+  if (bytes == NULL || len > 17 || len == 1) {
+    return does_not_fit(job, "a length", len);
+  }
+  for (size_t i = len; i > 1; i--) {
+    out->magnitude = out->magnitude << 8 | bytes[i - 1];
+  }
+  if (tdsd_digits(out->magnitude) > 38) {
+    return does_not_fit(job, "more digits than 38, a length", len);
+  }
+  out->negative = len != 0 && bytes[0] == 0 && out->magnitude != 0;
+  return 0;
+}
+
+static size_t time_bytes(unsigned scale) {
+  return scale <= 2 ? 3 : scale <= 4 ? 4 : 5;
+}
+
+/* datetimeoffset arrives in UTC; it is kept local. */
+static void shift_to_local(struct tdsd_value *out) {
+  const int64_t day = INT64_C(864000000000);
+  out->ticks += (int64_t)out->offset_min * INT64_C(600000000);
+  if (out->ticks < 0) {
+    out->ticks += day;
+    out->days -= 1;
+  } else if (out->ticks >= day) {
+    out->ticks -= day;
+    out->days += 1;
+  }
+}
+
+static int read_date(const struct job *job) {
+  struct tdsd_value *out = job->out;
+  enum tdsd_kind kind = out->type.kind;
+  out->type.scale = kind == TDSD_DATE ? 0 : (uint8_t)tdsd_read_u8(job->reader);
+  size_t len = tdsd_read_u8(job->reader);
+  size_t want = (kind == TDSD_DATE ? 0 : time_bytes(out->type.scale)) +
+                (kind == TDSD_TIME ? 0u : 3u) +
+                (kind == TDSD_DATETIMEOFFSET ? 2u : 0u);
+  out->is_null = len == 0;
+  if (out->is_null) {
+    return 0;
+  }
+  if (out->type.scale > 7 || len != want) {
+    return does_not_fit(job, "a length", len);
+  }
+  if (kind != TDSD_DATE) {
+    out->ticks = (int64_t)read_le(job->reader, time_bytes(out->type.scale));
+    for (unsigned i = out->type.scale; i < 7; i++) {
+      out->ticks *= 10;
+    }
+  }
+  if (kind != TDSD_TIME) {
+    out->days = (int32_t)read_le(job->reader, 3);
+  }
+  if (kind == TDSD_DATETIMEOFFSET) {
+    out->offset_min = (int16_t)(uint16_t)tdsd_read_u16(job->reader);
+    shift_to_local(out);
+  }
+  return out->days > tdsd_days_from_civil(9999, 12, 31) ||
+                 out->ticks >= INT64_C(864000000000)
+             ? does_not_fit(job, "a value behind 9999-12-31, a length", len)
+             : 0;
+}
+
+static int read_shape(const struct job *job, const struct wire_type *type) {
+  switch (type->shape) {
+  case SHAPE_FIXED:
+    return set_simple(job, type->width);
+  case SHAPE_BYTE:
+    return read_byte(job);
+  case SHAPE_DECIMAL:
+    return read_decimal(job);
+  case SHAPE_DATE:
+  case SHAPE_SCALE:
+    return read_date(job);
+  case SHAPE_SHORT:
+    return read_short(job);
+  case SHAPE_LONG:
+  default:
+    return read_long(job);
+  }
+}
+
+int tdsd_rpc_value(struct tdsd_reader *reader,
+                   struct tdsd_arena *arena,
+                   struct tdsd_value *out,
+                   struct tdsd_problem *problem) {
+  uint32_t number = tdsd_read_u8(reader);
+  const struct wire_type *type = find_type(number);
+  if (type == NULL) {
+    return tdsd_problem_set(problem, "a parameter of unknown type 0x%02x",
+                            (unsigned)number);
+  }
+  struct tdsd_value value = {.type = {.kind = type->kind, .nullable = true}};
+  value.bytes = "";
+  value.type.numeric = number == 0x6C;
+  struct job job = {reader, arena, &value, problem};
+  if (read_shape(&job, type) < 0) {
+    return -1;
+  }
+  if (reader->over) {
+    return tdsd_problem_set(problem, "a parameter that ends too early");
+  }
+  *out = value;
+  return 0;
+}

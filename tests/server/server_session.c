@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+#include "server_session.h"
+
+#include <string.h>
+
+#include "server_const.h"
+
+void tdsd_session_init(struct tdsd_session *session,
+                       struct tdsd_shared *shared,
+                       uint16_t spid) {
+  memset(session, 0, sizeof *session);
+  session->shared = shared;
+  session->spid = spid;
+  session->packet_size = TDSD_PACKET_DEFAULT;
+  session->state.version = TDSD_V74;
+}
+
+static void end_exec(struct tdsd_session *session) {
+  if (session->executing) {
+    tdsd_exec_fini(&session->exec);
+    session->executing = false;
+  }
+  memset(&session->exec, 0, sizeof session->exec);
+}
+
+void tdsd_session_fini(struct tdsd_session *session) {
+  end_exec(session);
+  tdsd_joiner_fini(&session->joiner);
+  tdsd_login_wipe(&session->login);
+  tdsd_buf_fini(&session->reply);
+  tdsd_buf_fini(&session->out);
+  if (session->logged_in) {
+    tdsd_uncount(&session->shared->counters.sessions_open);
+    session->logged_in = false;
+  }
+}
+
+struct tdsd_writer tdsd_session_writer(struct tdsd_session *session) {
+  return (struct tdsd_writer){.reply = &session->reply,
+                              .version = session->state.version};
+}
+
+void tdsd_session_send(struct tdsd_session *session) {
+  tdsd_packets_write(&session->out, &session->reply, session->packet_size,
+                     session->spid, &session->packet_id, true);
+}
+
+static void end(struct tdsd_session *session) {
+  session->phase = TDSD_PHASE_ENDED;
+  session->wake_ns = 0;
+  session->full = false;
+  end_exec(session);
+}
+
+static void say_and_end(struct tdsd_session *session,
+                        const struct tdsd_fault *fault) {
+  struct tdsd_writer writer = tdsd_session_writer(session);
+  tdsd_write_message(&writer, fault);
+  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ERROR, 0, 0);
+  tdsd_session_send(session);
+  end(session);
+}
+
+void tdsd_session_refuse(struct tdsd_session *session, const char *problem) {
+  struct tdsd_fault fault;
+  bool talks = session->phase != TDSD_PHASE_PRELOGIN;
+  tdsd_log(session->shared, session->spid, "%s", problem);
+  tdsd_count(&session->shared->counters.violations, 1);
+  if (!talks) {
+    end(session); /* nobody reads tokens before the PRELOGIN reply */
+    return;
+  }
+  (void)tdsd_fault_set(&fault, 4002, 20,
+                       "The incoming tabular data stream (TDS) protocol stream "
+                       "is incorrect: %s.",
+                       problem);
+  fault.line = 1;
+  say_and_end(session, &fault);
+}
+
+void tdsd_session_kill(struct tdsd_session *session) {
+  struct tdsd_fault fault;
+  (void)tdsd_fault_set(&fault, 596, 21,
+                       "Cannot continue the execution because the session is "
+                       "in the kill state.");
+  fault.line = 1;
+  if (session->logged_in && session->phase != TDSD_PHASE_ENDED) {
+    say_and_end(session, &fault);
+  } else {
+    end(session);
+  }
+}
+
+/* The client needs encryption and we have none, or the reverse. */
+static void refuse_encryption(struct tdsd_session *session) {
+  tdsd_log(session->shared, session->spid,
+           "PRELOGIN: client and server do not agree on encryption");
+  end(session);
+}
+
+static void prelogin(struct tdsd_session *session) {
+  struct tdsd_prelogin client;
+  struct tdsd_problem problem;
+  const struct tdsd_buf *message = &session->joiner.message;
+  uint8_t value = 0;
+  if (tdsd_prelogin_parse(tdsd_buf_at(message), tdsd_buf_len(message), &client,
+                          &problem) < 0) {
+    tdsd_session_refuse(session, problem.text);
+    return;
+  }
+  session->encryption = tdsd_prelogin_decide(session->shared->options.tls,
+                                             &client, session->strict, &value);
+  if (session->shared->faults.hang_prelogin) {
+    session->hung = true;
+    return;
+  }
+  tdsd_prelogin_reply(&session->reply, &client, value);
+  tdsd_session_send(session);
+  if (session->encryption == TDSD_CRYPT_REFUSE) {
+    refuse_encryption(session);
+    return;
+  }
+  session->phase = TDSD_PHASE_LOGIN;
+}
+
+/* Old clients begin with LOGIN7; that means no encryption. */
+static void first_message(struct tdsd_session *session, uint64_t now_ns) {
+  if (session->joiner.type == TDSD_PKT_PRELOGIN) {
+    prelogin(session);
+    return;
+  }
+  if (session->joiner.type != TDSD_PKT_LOGIN7) {
+    tdsd_session_refuse(session, "the first message is no PRELOGIN");
+    return;
+  }
+  enum tdsd_tls_mode mode = session->shared->options.tls;
+  if (mode == TDSD_TLS_FULL) {
+    tdsd_session_refuse(session, "LOGIN7 in clear where TLS is demanded");
+    return;
+  }
+  session->phase = TDSD_PHASE_LOGIN;
+  tdsd_session_login(session, now_ns);
+}
+
+static void login_message(struct tdsd_session *session, uint64_t now_ns) {
+  if (session->joiner.type != TDSD_PKT_LOGIN7) {
+    tdsd_session_refuse(session, "a LOGIN7 was expected");
+    return;
+  }
+  tdsd_session_login(session, now_ns);
+}
+
+static void whole_message(struct tdsd_session *session, uint64_t now_ns) {
+  switch (session->phase) {
+  case TDSD_PHASE_PRELOGIN:
+    first_message(session, now_ns);
+    break;
+  case TDSD_PHASE_LOGIN:
+    login_message(session, now_ns);
+    break;
+  case TDSD_PHASE_READY:
+    tdsd_session_request(session, now_ns);
+    break;
+  case TDSD_PHASE_ANSWER:
+  case TDSD_PHASE_RUNNING:
+  case TDSD_PHASE_ENDED:
+  default:
+    break; /* feed() does not let messages through then */
+  }
+  tdsd_joiner_next(&session->joiner);
+}
+
+static void write_attention_done(struct tdsd_session *session) {
+  struct tdsd_writer writer = tdsd_session_writer(session);
+  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ATTN, TDSD_CMD_SET, 0);
+  tdsd_session_send(session);
+}
+
+/* The request that runs is ended in a message of its own, because clients have
+ * been seen that need the acknowledgement apart from it. */
+static void cancel_request(struct tdsd_session *session) {
+  struct tdsd_writer writer = tdsd_session_writer(session);
+  if (session->state.xact_abort && session->state.tran_count != 0) {
+    uint64_t descriptor = tdsd_state_end(&session->state);
+    uint8_t bytes[8];
+    for (unsigned i = 0; i < 8; i++) {
+      bytes[i] = (uint8_t)(descriptor >> (8 * i));
+    }
+    tdsd_write_env_bytes(&writer, TDSD_ENV_ROLLBACK, "", 0, bytes, 8);
+  }
+  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ERROR, 0, 0);
+  tdsd_session_send(session);
+  end_exec(session);
+  session->wake_ns = 0;
+  session->full = false;
+}
+
+static void attention(struct tdsd_session *session) {
+  if (session->phase != TDSD_PHASE_READY &&
+      session->phase != TDSD_PHASE_RUNNING) {
+    tdsd_session_refuse(session, "an attention before the login was answered");
+    return;
+  }
+  tdsd_count(&session->shared->counters.attentions, 1);
+  if (session->shared->faults.ignore_attention) {
+    return;
+  }
+  if (session->phase == TDSD_PHASE_RUNNING) {
+    cancel_request(session);
+    session->phase = TDSD_PHASE_READY;
+    session->hung = false;
+  }
+  write_attention_done(session);
+}
+
+/* A message taken back is answered by an error DONE and nothing else. */
+static void ignored(struct tdsd_session *session) {
+  struct tdsd_writer writer = tdsd_session_writer(session);
+  tdsd_joiner_next(&session->joiner);
+  if (session->phase != TDSD_PHASE_READY) {
+    tdsd_session_refuse(session, "IGNORE on a login message");
+    return;
+  }
+  tdsd_count(&session->shared->counters.ignored, 1);
+  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ERROR, 0, 0);
+  tdsd_session_send(session);
+}
+
+static bool is_busy(const struct tdsd_session *session) {
+  return session->hung || session->phase == TDSD_PHASE_ANSWER ||
+         session->phase == TDSD_PHASE_RUNNING;
+}
+
+static void packet(struct tdsd_session *session,
+                   const struct tdsd_packet *packet,
+                   uint64_t now_ns) {
+  struct tdsd_problem problem = {""};
+  switch (tdsd_joiner_add(&session->joiner, packet, &problem)) {
+  case TDSD_JOIN_MESSAGE:
+    whole_message(session, now_ns);
+    break;
+  case TDSD_JOIN_ATTENTION:
+    attention(session);
+    break;
+  case TDSD_JOIN_IGNORED:
+    ignored(session);
+    break;
+  case TDSD_JOIN_BAD:
+    tdsd_session_refuse(session, problem.text);
+    break;
+  case TDSD_JOIN_MORE:
+  default:
+    break;
+  }
+}
+
+size_t tdsd_session_feed(struct tdsd_session *session,
+                         const uint8_t *in,
+                         size_t len,
+                         uint64_t now_ns) {
+  struct tdsd_packet head;
+  struct tdsd_problem problem;
+  if (session->phase == TDSD_PHASE_ENDED) {
+    return len;
+  }
+  if (len == 0 || (is_busy(session) && in[0] != TDSD_PKT_ATTENTION)) {
+    return 0;
+  }
+  int rc = tdsd_packet_parse(in, len, &head, &problem);
+  if (rc < 0) {
+    tdsd_session_refuse(session, problem.text);
+    return len;
+  }
+  if (rc == 0) {
+    return 0;
+  }
+  packet(session, &head, now_ns);
+  return head.length;
+}
+
+/* Full packets leave as they come; the last waits for the end. */
+static void send_full_packets(struct tdsd_session *session) {
+  tdsd_packets_write(&session->out, &session->reply, session->packet_size,
+                     session->spid, &session->packet_id, false);
+}
+
+void tdsd_session_run(struct tdsd_session *session, uint64_t now_ns) {
+  enum tdsd_exec_result result = tdsd_exec_step(&session->exec, now_ns);
+  session->full = result == TDSD_EXEC_FULL;
+  session->wake_ns = 0;
+  switch (result) {
+  case TDSD_EXEC_WAIT:
+    session->wake_ns = session->exec.wake_ns;
+    send_full_packets(session);
+    break;
+  case TDSD_EXEC_FULL:
+    send_full_packets(session);
+    break;
+  case TDSD_EXEC_DONE:
+    tdsd_session_send(session);
+    end_exec(session);
+    session->phase = TDSD_PHASE_READY;
+    break;
+  case TDSD_EXEC_KILL:
+  default:
+    tdsd_session_send(session);
+    end(session);
+    break;
+  }
+  if (session->reply.failed || session->out.failed) {
+    tdsd_log(session->shared, session->spid, "no memory for the reply");
+    end(session);
+  }
+}
+
+void tdsd_session_wake(struct tdsd_session *session, uint64_t now_ns) {
+  session->wake_ns = 0;
+  if (session->phase == TDSD_PHASE_ANSWER) {
+    tdsd_session_answer(session);
+  } else if (session->phase == TDSD_PHASE_RUNNING) {
+    tdsd_session_run(session, now_ns);
+  }
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* One client's conversation in clear: PRELOGIN, LOGIN7, requests.  It is fed
+ * packets and the time, and leaves packets in out; sockets and TLS are its
+ * connection's matter.
+ *
+ *   PRELOGIN --> LOGIN --> ANSWER (login delay) --> READY <--> RUNNING
+ *       \__________\___________\_____________________\___________/
+ *                                   ENDED
+ */
+#ifndef TDSD_SERVER_SESSION_H
+#define TDSD_SERVER_SESSION_H
+
+#include "server_shared.h"
+#include "server_sql.h"
+#include "server_wire.h"
+
+enum tdsd_phase {
+  TDSD_PHASE_PRELOGIN, /* the first message is awaited */
+  TDSD_PHASE_LOGIN,    /* LOGIN7 is awaited */
+  TDSD_PHASE_ANSWER,   /* LOGIN7 was read; the delay runs */
+  TDSD_PHASE_READY,    /* a request is awaited */
+  TDSD_PHASE_RUNNING,  /* a request runs */
+  TDSD_PHASE_ENDED,    /* out is to be sent, then the connection closed */
+};
+
+struct tdsd_session {
+  struct tdsd_shared *shared;
+  enum tdsd_phase phase;
+  uint16_t spid;
+  bool strict;                     /* inside TLS from the first byte */
+  bool logged_in;                  /* counted in sessions_open */
+  bool hung;                       /* a fault keeps it from answering */
+  enum tdsd_encryption encryption; /* settled by PRELOGIN */
+  struct tdsd_joiner joiner;
+  struct tdsd_login login;
+  struct tdsd_state state;
+  struct tdsd_exec exec;
+  bool executing;        /* exec holds something */
+  struct tdsd_buf reply; /* tokens not yet cut into packets */
+  struct tdsd_buf out;   /* packets to send */
+  uint32_t packet_size;  /* of what is sent */
+  uint8_t packet_id;
+  uint64_t wake_ns; /* when tdsd_session_wake() is due; 0 = never */
+  bool full;        /* more comes as soon as out has been sent */
+};
+
+void tdsd_session_init(struct tdsd_session *session,
+                       struct tdsd_shared *shared,
+                       uint16_t spid);
+
+/* Frees everything and counts the session out. */
+void tdsd_session_fini(struct tdsd_session *session);
+
+/* Takes at most one packet from in.
+ * Returns the bytes taken; 0 if there is no whole packet or the session is busy
+ * and it is no attention.  Malformed input ends the session. */
+size_t tdsd_session_feed(struct tdsd_session *session,
+                         const uint8_t *in,
+                         size_t len,
+                         uint64_t now_ns);
+
+/* Goes on with what waited: a login delay, WAITFOR, a full reply. */
+void tdsd_session_wake(struct tdsd_session *session, uint64_t now_ns);
+
+/* Ends the session with an error of class 20, as KILL does. */
+void tdsd_session_kill(struct tdsd_session *session);
+
+/* Runs the request in exec, writing packets, until it waits or ends. */
+void tdsd_session_run(struct tdsd_session *session, uint64_t now_ns);
+
+/* For the session's own files. */
+
+/* A writer of this session's reply. */
+struct tdsd_writer tdsd_session_writer(struct tdsd_session *session);
+/* Cuts the reply into packets and ends the message. */
+void tdsd_session_send(struct tdsd_session *session);
+/* Logs and counts what the client did wrong, tells it as an error of class 20
+ * where it understands tokens, and ends the session. */
+void tdsd_session_refuse(struct tdsd_session *session, const char *problem);
+/* LOGIN7 has come complete (server_auth.c). */
+void tdsd_session_login(struct tdsd_session *session, uint64_t now_ns);
+/* The login delay is over: answer. */
+void tdsd_session_answer(struct tdsd_session *session);
+/* A batch, RPC or transaction manager request has come complete
+ * (server_request.c). */
+void tdsd_session_request(struct tdsd_session *session, uint64_t now_ns);
+
+#endif

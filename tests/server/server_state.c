@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "server_state.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "server_text.h"
+
+/* Descriptors count up through the life of the process and are never reused, so
+ * that a driver that sends a stale one is always caught. */
+static _Atomic uint64_t last_descriptor = 0;
+
+static void copy(char *to, size_t cap, const char *from) {
+  (void)snprintf(to, cap, "%s", from);
+}
+
+static void set_defaults(struct tdsd_state *state) {
+  copy(state->database, sizeof state->database, state->base_database);
+  copy(state->language, sizeof state->language, state->base_language);
+  state->noptions = 0;
+  state->xact_abort = false;
+  state->rowcount = 0;
+  state->error = 0;
+}
+
+void tdsd_state_init(struct tdsd_state *state, const struct tdsd_login *login) {
+  *state = (struct tdsd_state){.isolation = 2};
+  copy(state->login, sizeof state->login, login->user);
+  copy(state->host, sizeof state->host, login->host);
+  copy(state->app, sizeof state->app, login->app);
+  copy(state->base_database, sizeof state->base_database,
+       login->database[0] != 0 ? login->database : "master");
+  copy(state->base_language, sizeof state->base_language,
+       login->language[0] != 0 ? login->language : "us_english");
+  set_defaults(state);
+}
+
+void tdsd_state_reset(struct tdsd_state *state, bool keep_transaction) {
+  set_defaults(state);
+  if (!keep_transaction) {
+    (void)tdsd_state_end(state);
+  }
+}
+
+bool tdsd_state_has_database(const char *name) {
+  static const char *const names[] = {"master", "tempdb", "model",
+                                      "msdb",   "weir",   "test"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (tdsd_text_same(names[i], name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool tdsd_state_set(struct tdsd_state *state,
+                    const char *name,
+                    const char *value) {
+  uint32_t i = 0;
+  while (i < state->noptions && !tdsd_text_same(state->options[i].name, name)) {
+    i++;
+  }
+  if (i == TDSD_OPTIONS_MAX) {
+    return false;
+  }
+  if (i == state->noptions) {
+    state->noptions++;
+  }
+  copy(state->options[i].name, TDSD_OPTION_BYTES, name);
+  copy(state->options[i].value, TDSD_OPTION_BYTES, value);
+  return true;
+}
+
+const char *tdsd_state_get(const struct tdsd_state *state,
+                           const char *name,
+                           const char *otherwise) {
+  for (uint32_t i = 0; i < state->noptions; i++) {
+    if (tdsd_text_same(state->options[i].name, name)) {
+      return state->options[i].value;
+    }
+  }
+  return otherwise;
+}
+
+bool tdsd_state_begin(struct tdsd_state *state) {
+  if (state->tran_count++ > 0) {
+    return false;
+  }
+  /* Relaxed: only uniqueness matters. */
+  state->descriptor =
+      atomic_fetch_add_explicit(&last_descriptor, 1, memory_order_relaxed) + 1;
+  return true;
+}
+
+uint64_t tdsd_state_end(struct tdsd_state *state) {
+  uint64_t descriptor = state->descriptor;
+  state->tran_count = 0;
+  state->descriptor = 0;
+  state->nsavepoints = 0;
+  return descriptor;
+}
+
+bool tdsd_state_save(struct tdsd_state *state, const char *name) {
+  if (state->nsavepoints == TDSD_SAVEPOINTS_MAX) {
+    return false;
+  }
+  copy(state->savepoints[state->nsavepoints++], TDSD_OPTION_BYTES, name);
+  return true;
+}
+
+bool tdsd_state_rollback_to(struct tdsd_state *state, const char *name) {
+  for (uint32_t i = state->nsavepoints; i > 0; i--) {
+    if (tdsd_text_same(state->savepoints[i - 1], name)) {
+      state->nsavepoints = i; /* the point itself stays */
+      return true;
+    }
+  }
+  return false;
+}

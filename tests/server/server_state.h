@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* What a logged-in session remembers: where it is, its options, its
+ * transaction.  What a reset restores and what survives it is decided here. */
+#ifndef TDSD_SERVER_STATE_H
+#define TDSD_SERVER_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "server_login.h"
+
+#define TDSD_SAVEPOINTS_MAX 32u
+#define TDSD_OPTIONS_MAX    48u
+#define TDSD_OPTION_BYTES   64u
+
+/* One SET that was sent. */
+struct tdsd_option {
+  char name[TDSD_OPTION_BYTES];
+  char value[TDSD_OPTION_BYTES];
+};
+
+struct tdsd_state {
+  uint16_t spid;
+  uint32_t version;
+  char login[TDSD_NAME_BYTES];
+  char host[TDSD_NAME_BYTES];
+  char app[TDSD_NAME_BYTES];
+  char database[TDSD_NAME_BYTES];
+  char language[TDSD_NAME_BYTES];
+  char base_database[TDSD_NAME_BYTES]; /* as after the login */
+  char base_language[TDSD_NAME_BYTES];
+  struct tdsd_option options[TDSD_OPTIONS_MAX];
+  uint32_t noptions;
+  uint8_t isolation; /* 1 to 5; a reset keeps it, as SQL Server does */
+  bool xact_abort;
+  uint32_t tran_count;
+  uint64_t descriptor; /* 0 outside a transaction */
+  char savepoints[TDSD_SAVEPOINTS_MAX][TDSD_OPTION_BYTES];
+  uint32_t nsavepoints;
+  int64_t rowcount; /* @@ROWCOUNT */
+  int32_t error;    /* @@ERROR */
+};
+
+/* Starts a session's state from its login; spid and version are set after. */
+void tdsd_state_init(struct tdsd_state *state, const struct tdsd_login *login);
+
+/* What RESETCONNECTION does: everything back to the login's baseline but the
+ * isolation level; the transaction is rolled back unless keep_transaction. */
+void tdsd_state_reset(struct tdsd_state *state, bool keep_transaction);
+
+/* Whether the server has this database. */
+bool tdsd_state_has_database(const char *name);
+
+/* Records SET name value.  Returns false if there is no room for more. */
+bool tdsd_state_set(struct tdsd_state *state,
+                    const char *name,
+                    const char *value);
+
+/* The value last set, or otherwise. */
+const char *tdsd_state_get(const struct tdsd_state *state,
+                           const char *name,
+                           const char *otherwise);
+
+/* Transactions.  begin returns true if a new one began (not nested); end clears
+ * it and returns the descriptor it had. */
+bool tdsd_state_begin(struct tdsd_state *state);
+uint64_t tdsd_state_end(struct tdsd_state *state);
+
+/* Remembers a savepoint, and goes back to one; false if there is no such name
+ * or no room. */
+bool tdsd_state_save(struct tdsd_state *state, const char *name);
+bool tdsd_state_rollback_to(struct tdsd_state *state, const char *name);
+
+#endif
