@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.c - where every member of every struct of the driver ABI lies.
  *
- * Compiled in every build and never linked: a header whose layout has moved does
- * not compile.  A line here changes only together with the version rules of
+ * Compiled in every build and never linked: a header whose layout has moved
+ * does not compile.  A line here changes only together with the version rules of
  * weir_driver.h: members are added at the end of a struct, and none moves. */
 #include "weir_driver.h"
 
 #if UINTPTR_MAX == UINT64_MAX
+/* Sizes of pointers are meant. */
+/* NOLINTBEGIN(bugprone-sizeof-expression) */
 
 #  define MEMBER(type, member, at, bytes)                         \
     _Static_assert(offsetof(struct type, member) == (at),         \
@@ -314,6 +316,7 @@ MEMBER(weir_drv_elf_note, flags, 36, 4);
 MEMBER(weir_drv_elf_note, reserved0, 40, 4);
 WHOLE(weir_drv_elf_note, 44);
 
+/* NOLINTEND(bugprone-sizeof-expression) */
 #else
 #  error "the layout of the driver ABI is not written down for this machine"
 #endif

@@ -127,6 +127,7 @@ static int tell_open(const struct weir__driver *d,
   }
   const int32_t code = status == WEIR_DRV_E_NOMEM ? WEIR_E_NOMEM : WEIR_E_FAIL;
   weir__error_from_driver(err, said, code, WEIR_PHASE_LOAD);
+  said->message = NULL; /* text ends here */
   return code;
 }
 
@@ -193,6 +194,19 @@ static void free_driver(struct weir__driver *d) {
     weir__mem_free(d->path);
     weir__mem_free(d);
   }
+}
+
+/* A driver with nothing but its path, or NULL. */
+static struct weir__driver *new_driver(const char *path) {
+  struct weir__driver *d = weir__mem_new(sizeof *d);
+  if (d != NULL) {
+    d->path = weir__mem_text(path, strlen(path));
+  }
+  if (d != NULL && d->path == NULL) {
+    free_driver(d);
+    d = NULL;
+  }
+  return d;
 }
 
 /* ------------------------------------------------------ from wish to target */
@@ -263,12 +277,12 @@ static int load_new(struct weir__loader *loader,
   if (rc != WEIR_OK) {
     return rc;
   }
-  struct weir__driver *d = weir__mem_new(sizeof *d);
-  if (d != NULL) {
-    d->path = weir__mem_text(file.path, strlen(file.path));
+  struct weir__driver *d = new_driver(file.path);
+  if (d == NULL) {
+    weir__driver_file_close(&file);
+    return no_memory(err);
   }
-  rc = d == NULL || d->path == NULL ? no_memory(err)
-                                    : load_file(loader, &file, &target, d, err);
+  rc = load_file(loader, &file, &target, d, err);
   weir__driver_file_close(&file);
   if (rc != WEIR_OK) {
     free_driver(d);
@@ -397,7 +411,7 @@ static void tell(struct weir__loader *loader,
   info->struct_size = size;
   info->status = weir__loader_load(loader, name, strlen(name), &d, &err);
   copy_to(info->name, sizeof info->name, name);
-  if (info->status == WEIR_OK) {
+  if (d != NULL) {
     info->caps = d->table.caps;
     copy_to(info->version, sizeof info->version, d->version);
     copy_to(info->path, sizeof info->path, d->path);

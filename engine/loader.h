@@ -10,7 +10,8 @@
  * environment variable WEIR_DRIVER_PATH, then weir/drivers beside libweir, then
  * the directory that was compiled in.  In each, NAME.weirdriver (a manifest,
  * see abi/README.md) comes before NAME.so.  The first directory that has either
- * decides: a file that is refused there is an error, not a reason to look on. */
+ * decides: a file that is refused there is an error, not a reason to look
+ * on. */
 #ifndef WEIR_LOADER_H
 #define WEIR_LOADER_H
 
@@ -76,8 +77,8 @@ int weir__loader_new(const struct weir__loader_opts *opts,
 void weir__loader_free(struct weir__loader *loader);
 
 /* Finds or loads the driver called name (1 to 31 of a-z, 0-9 and _; A-Z is read
- * as a-z) or, if name contains a slash, the file at that absolute path, whose driver may have any
- * name that no other loaded file of this loader has.
+ * as a-z) or, if name contains a slash, the file at that absolute path, whose
+ * driver may have any name that no other loaded file of this loader has.
  *
  * Returns WEIR_OK; WEIR_E_ARG (not a name and not an absolute path);
  * WEIR_E_NOMEM; WEIR_E_FAIL with a text that tells the file, what was found,
@@ -97,8 +98,8 @@ int weir__loader_load(struct weir__loader *loader,
  * loading each; one that does not load is told with its status and problem.
  * info: cap elements of info[0].struct_size bytes, or NULL with cap 0.
  * *out_n gets the number there are (at most 256), which may exceed cap.
- * Returns WEIR_OK, WEIR_E_ARG (struct_size too small, or not that of
- * the first element), WEIR_E_NOMEM.  Threads, Blocks: as weir__loader_load(). */
+ * Returns WEIR_OK, WEIR_E_ARG (struct_size too small, or not that of the first
+ * element), WEIR_E_NOMEM.  Threads, Blocks: as weir__loader_load(). */
 int weir__loader_list(struct weir__loader *loader,
                       struct weir_driver_info *info,
                       uint32_t cap,

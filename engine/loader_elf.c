@@ -297,7 +297,8 @@ static const unsigned char *note_memory(const struct headers *h,
         note->p_vaddr >= s->p_vaddr &&
         note->p_vaddr - s->p_vaddr <= s->p_filesz &&
         note->p_filesz <= s->p_filesz - (note->p_vaddr - s->p_vaddr)) {
-      /* The linker's addresses are numbers until here. */
+      /* The linker's addresses are numbers until here.
+       * NOLINTNEXTLINE(performance-no-int-to-ptr) */
       return (const unsigned char *)(base + note->p_vaddr);
     }
   }

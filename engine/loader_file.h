@@ -47,7 +47,8 @@ int weir__driver_file_digest(const struct weir__driver_file *file,
                              struct weir_error *err);
 
 /* The one shape of a refusal: what and which file, what was found, what was
- * wanted, what to do.  A long path is shown by its end.  Returns WEIR_E_FAIL. */
+ * wanted, what to do.  A long path is shown by its end.  Returns
+ * WEIR_E_FAIL. */
 int weir__driver_refuse(struct weir_error *err,
                         const char *what,
                         const char *path,

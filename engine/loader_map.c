@@ -31,29 +31,31 @@ static int check_digest(const struct weir__driver_file *file,
                              "install driver and manifest again");
 }
 
-/* Maps the file.  NODELETE, and no dlclose() anywhere: a driver may have left
- * a thread, a key or a handler behind, however much it must not. */
-static int map_file(const struct weir__driver_file *file,
-                    void **out_handle,
-                    struct weir_error *err) {
+static void tell_refusal(const char *path, struct weir_error *err) {
   char found[640];
+  /* glibc keeps the text per thread.  NOLINTNEXTLINE(concurrency-mt-unsafe) */
+  const char *why = dlerror();
+  (void)weir__text_format(found, sizeof found,
+                          "that the dynamic linker refuses it (%s)",
+                          why == NULL ? "no reason given" : why);
+  (void)weir__driver_refuse(
+      err, "driver", path, found,
+      "a library that is complete with what it depends on",
+      "install what is missing; `ldd` shows it");
+}
+
+/* Maps the file; NULL and *err if it cannot be used.  NODELETE, and no
+ * dlclose() anywhere: a driver may have left a thread, a key or a handler
+ * behind, however much it must not. */
+static void *map_file(const struct weir__driver_file *file,
+                      struct weir_error *err) {
   WEIR_ASSERT(weir__mutex_none_held());
   void *handle = dlopen(file->path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == NULL) {
-    const char *why = dlerror();
-    (void)weir__text_format(found, sizeof found,
-                            "that the dynamic linker refuses it (%s)",
-                            why == NULL ? "no reason given" : why);
-    return weir__driver_refuse(
-        err, "driver", file->path, found,
-        "a library that is complete with what it depends on",
-        "install what is missing; `ldd` shows it");
+    tell_refusal(file->path, err);
+    return NULL;
   }
-  const int rc = weir__driver_elf_same(file, handle, err);
-  if (rc == WEIR_OK) {
-    *out_handle = handle;
-  }
-  return rc;
+  return weir__driver_elf_same(file, handle, err) == WEIR_OK ? handle : NULL;
 }
 
 /* True if fn lies in the object of handle: dlsym() also looks in what the
@@ -97,9 +99,12 @@ int weir__driver_map(const struct weir__driver_file *file,
                      const char *sha256,
                      const struct weir_driver **out_table,
                      struct weir_error *err) {
-  void *handle = NULL;
   int rc = check_digest(file, sha256, err);
   rc = rc == WEIR_OK ? weir__driver_elf_check(file, err) : rc;
-  rc = rc == WEIR_OK ? map_file(file, &handle, err) : rc;
-  return rc == WEIR_OK ? call_entry(handle, file->path, out_table, err) : rc;
+  if (rc != WEIR_OK) {
+    return rc;
+  }
+  void *handle = map_file(file, err);
+  return handle == NULL ? WEIR_E_FAIL
+                        : call_entry(handle, file->path, out_table, err);
 }

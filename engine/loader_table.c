@@ -101,29 +101,6 @@ static weir_drv_status no_cancel(weir_drv_conn *c,
   return absent(err, "cancel");
 }
 
-/* Fills the optional slots; sets d->has. */
-static void fill_optional(struct weir__driver *d) {
-  struct weir_driver *t = &d->table;
-#define FILL(slot, bit)                \
-  do {                                 \
-    if (t->slot != NULL) {             \
-      d->has |= WEIR_DRIVER_HAS_##bit; \
-    } else {                           \
-      t->slot = no_##slot;             \
-    }                                  \
-  } while (0)
-  FILL(extension, EXTENSION);
-  FILL(config_info, CONFIG_INFO);
-  FILL(interrupt, INTERRUPT);
-  FILL(idle, IDLE);
-  FILL(ping, PING);
-  FILL(reset, RESET);
-  FILL(txn, TXN);
-  FILL(logout, LOGOUT);
-  FILL(cancel, CANCEL);
-#undef FILL
-}
-
 /* ------------------------------------------------------------------ checks */
 
 /* What the text of a refusal needs. */
@@ -182,6 +159,39 @@ static bool is_null(const struct weir_driver *t, size_t at) {
   void (*fn)(void);
   memcpy(&fn, (const char *)t + at, sizeof fn);
   return fn == NULL;
+}
+
+/* The optional slots and their bits. */
+static const struct {
+  size_t at;
+  uint32_t bit;
+} optional[] = {
+    {offsetof(struct weir_driver, extension), WEIR_DRIVER_HAS_EXTENSION},
+    {offsetof(struct weir_driver, config_info), WEIR_DRIVER_HAS_CONFIG_INFO},
+    {offsetof(struct weir_driver, interrupt), WEIR_DRIVER_HAS_INTERRUPT},
+    {offsetof(struct weir_driver, idle), WEIR_DRIVER_HAS_IDLE},
+    {offsetof(struct weir_driver, ping), WEIR_DRIVER_HAS_PING},
+    {offsetof(struct weir_driver, reset), WEIR_DRIVER_HAS_RESET},
+    {offsetof(struct weir_driver, txn), WEIR_DRIVER_HAS_TXN},
+    {offsetof(struct weir_driver, logout), WEIR_DRIVER_HAS_LOGOUT},
+    {offsetof(struct weir_driver, cancel), WEIR_DRIVER_HAS_CANCEL}};
+
+/* Sets d->has and puts a stub where a driver has nothing. */
+static void fill_optional(struct weir__driver *d) {
+  struct weir_driver *t = &d->table;
+  d->has = 0;
+  for (size_t i = 0; i < sizeof optional / sizeof optional[0]; i++) {
+    d->has |= is_null(t, optional[i].at) ? 0 : optional[i].bit;
+  }
+  t->extension = t->extension == NULL ? no_extension : t->extension;
+  t->config_info = t->config_info == NULL ? no_config_info : t->config_info;
+  t->interrupt = t->interrupt == NULL ? no_interrupt : t->interrupt;
+  t->idle = t->idle == NULL ? no_idle : t->idle;
+  t->ping = t->ping == NULL ? no_ping : t->ping;
+  t->reset = t->reset == NULL ? no_reset : t->reset;
+  t->txn = t->txn == NULL ? no_txn : t->txn;
+  t->logout = t->logout == NULL ? no_logout : t->logout;
+  t->cancel = t->cancel == NULL ? no_cancel : t->cancel;
 }
 
 static int check_slots(const struct weir_driver *t, const struct place *at) {
@@ -313,7 +323,6 @@ int weir__driver_table_take(struct weir__driver *d,
     return rc;
   }
   d->table = ours;
-  d->has = 0;
   memcpy(d->name, name, sizeof d->name);
   (void)weir__text_copy(
       d->version, sizeof d->version, ours.version == NULL ? "" : ours.version,

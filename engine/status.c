@@ -99,6 +99,8 @@ __attribute__((format(printf, 3, 0))) static uint32_t format(char *to,
                                                              const char *fmt,
                                                              va_list args) {
   char text[FORMAT_MAX + 4];
+  /* Both callers have started args.
+   * NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
   const int n = vsnprintf(text, sizeof text, fmt, args);
   size_t len = n < 0 ? 0 : (size_t)n;
   if (len >= sizeof text) {

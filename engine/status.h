@@ -16,7 +16,7 @@
 /* Makes *err an error of our own: code, phase and a message as printf() makes
  * it; every other member becomes 0.  fmt is UTF-8; bytes of the result that are
  * not are replaced by '?', so that callers may print names they were given.
- * Returns code, so that a failure is one statement: return weir__error_set(...).
+ * Returns code, so that a failure is one statement.
  * Threads: any.  Blocks: no. */
 int weir__error_set(struct weir_error *err,
                     int32_t code,
@@ -45,8 +45,9 @@ void weir__error_from_driver(struct weir_error *dst,
 uint32_t weir__text_copy(char *to, size_t cap, const char *from, size_t n);
 
 /* As snprintf(), with the text cut at a character when it does not fit the
- * cap > 0 bytes of to, and cleaned as weir__text_copy() does.  Returns the bytes
- * written without the NUL.  A text of more than 1280 bytes is cut there. */
+ * cap > 0 bytes of to, and cleaned as weir__text_copy() does.  Returns the
+ * bytes written without the NUL.  A text of more than 1280 bytes is cut
+ * there. */
 uint32_t weir__text_format(char *to, size_t cap, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

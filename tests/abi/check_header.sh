@@ -8,6 +8,8 @@ set -eu
 
 failed=0
 passed=0
+vague='enum|bool|_Bool|long|short|unsigned|signed|int|float|size_t|ssize_t'
+vague="$vague|off_t|time_t|wchar_t|ptrdiff_t|uintptr_t|intptr_t|FILE"
 
 breach() {
   echo "$1" >&2
@@ -77,8 +79,8 @@ check_signatures() {
         if (part[i] ~ /struct +[a-z_]+ +[a-z_]/) {
           print file ": a struct by value:" $0; bad = 1
         }
-      if ($0 ~ /^ *(typedef +)?(const +)?struct +[a-z_]+ +\(?\*?[a-z_]+\)? *\(/ &&
-          $0 !~ /struct +[a-z_]+ +\*/) {
+      if ($0 ~ /^ *(const +)?struct +[a-z_]+ +[a-z_]+ *\(/ ||
+          $0 ~ /^ *(typedef +)?(const +)?struct +[a-z_]+ +\(\*/) {
         print file ": returns a struct by value:" $0; bad = 1
       }
     }
@@ -104,7 +106,7 @@ compile() {
 
 for header in "$@"; do
   forbid "$header" "a type whose size depends on the compiler" \
-    '(^|[^A-Za-z0-9_"])(enum|bool|_Bool|long|short|unsigned|signed|int|float|size_t|ssize_t|off_t|time_t|wchar_t|ptrdiff_t|uintptr_t|intptr_t|FILE)([^A-Za-z0-9_]|$)'
+    "(^|[^A-Za-z0-9_\"])($vague)([^A-Za-z0-9_]|$)"
   forbid "$header" "a variable number of arguments" '\.\.\.|va_list'
   forbid "$header" "a bit-field" '^ *[a-z0-9_]+_t +[a-z0-9_]+ *: *[0-9]'
   check_includes "$header"

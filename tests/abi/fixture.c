@@ -41,6 +41,7 @@ static void host_log(void *ctx,
 }
 
 void fixture_init(struct fixture *f) {
+  /* No thread runs yet.  NOLINTNEXTLINE(concurrency-mt-unsafe) */
   const char *tmp = getenv("TMPDIR");
   memset(f, 0, sizeof *f);
   (void)snprintf(f->dir, sizeof f->dir, "%.80s/weir-abi-XXXXXX",
@@ -62,10 +63,12 @@ void fixture_open(struct fixture *f) {
   must(weir__loader_new(&opts, &f->loader, &f->err) == WEIR_OK, f->err.message);
 }
 
+/* Two levels are all there are.  NOLINTNEXTLINE(misc-no-recursion) */
 static void remove_all(const char *dir) {
   char path[512];
   DIR *d = opendir(dir);
   const struct dirent *e;
+  /* The stream is ours alone.  NOLINTNEXTLINE(concurrency-mt-unsafe) */
   while (d != NULL && (e = readdir(d)) != NULL) {
     if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
       (void)snprintf(path, sizeof path, "%.200s/%.255s", dir, e->d_name);

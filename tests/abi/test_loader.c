@@ -203,6 +203,7 @@ Test(loader, tells_why_open_failed_with_all_that_the_driver_said) {
   cr_expect_str_eq(f.err.sqlstate, "08001");
 }
 
+/* Scenario 154: an error needs nothing of the driver it came from. */
 Test(loader, keeps_an_error_after_everything_else_is_gone) {
   const struct weir__driver *d = NULL;
   fixture_copy(&f, "open_fails", "open_fails.so");

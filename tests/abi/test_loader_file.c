@@ -174,7 +174,7 @@ Test(loader_file, computes_the_digest_of_a_file) {
 Test(loader_file, shows_a_long_path_by_its_end) {
   static char path[1024];
   memset(path, 'd', sizeof path - 1);
-  memcpy(path + sizeof path - 6, "/x.so", 5);
+  memcpy(path + sizeof path - 6, "/x.so", 6);
   cr_expect_eq(
       weir__driver_refuse(&f.err, "driver", path, "this", "that", "do it"),
       WEIR_E_FAIL);

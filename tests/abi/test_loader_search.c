@@ -30,6 +30,11 @@ static int open_with(const char *dirs, bool no_env) {
   return weir__loader_new(&opts, &f.loader, &f.err);
 }
 
+static void set_path(const char *dirs) {
+  /* No thread runs beside the test.  NOLINTNEXTLINE(concurrency-mt-unsafe) */
+  cr_assert_eq(setenv("WEIR_DRIVER_PATH", dirs, 1), 0);
+}
+
 static const char *make_dir(const char *entry) {
   cr_assert_eq(mkdir(fixture_path(&f, entry), 0755), 0);
   return fixture_path(&f, entry);
@@ -37,7 +42,7 @@ static const char *make_dir(const char *entry) {
 
 Test(loader_search, tells_every_directory_that_was_searched) {
   const struct weir__driver *d = NULL;
-  cr_assert_eq(setenv("WEIR_DRIVER_PATH", "/from/env", 1), 0);
+  set_path("/from/env");
   cr_assert_eq(open_with("/first:/second", false), WEIR_OK);
   cr_expect_eq(fixture_load(&f, "absent", &d), WEIR_E_FAIL);
   cr_expect(fixture_told(&f, "driver absent: found neither absent.so",
@@ -49,7 +54,7 @@ Test(loader_search, tells_every_directory_that_was_searched) {
 
 Test(loader_search, ignores_the_environment_when_told_to) {
   const struct weir__driver *d = NULL;
-  cr_assert_eq(setenv("WEIR_DRIVER_PATH", "/from/env", 1), 0);
+  set_path("/from/env");
   cr_assert_eq(open_with("", true), WEIR_OK);
   cr_expect_eq(fixture_load(&f, "absent", &d), WEIR_E_FAIL);
   cr_expect_null(strstr(f.err.message, "/from/env"));
@@ -57,7 +62,7 @@ Test(loader_search, ignores_the_environment_when_told_to) {
 
 Test(loader_search, skips_entries_of_the_environment_that_are_not_absolute) {
   const struct weir__driver *d = NULL;
-  cr_assert_eq(setenv("WEIR_DRIVER_PATH", ":.:rel/ative:/good::", 1), 0);
+  set_path(":.:rel/ative:/good::");
   cr_assert_eq(open_with("", false), WEIR_OK);
   cr_expect_eq(fixture_load(&f, "absent", &d), WEIR_E_FAIL);
   cr_expect_not_null(strstr(f.err.message, " in /good, "));
@@ -72,10 +77,10 @@ Test(loader_search, refuses_directories_that_are_not_absolute) {
 Test(loader_search, refuses_too_many_directories) {
   char dirs[WEIR_DRIVER_DIRS_MAX * 3 + 4] = "";
   for (unsigned i = 0; i <= WEIR_DRIVER_DIRS_MAX; i++) {
-    memcpy(dirs + (size_t)3 * i, "/a:", 4);
+    memcpy(dirs + (size_t)i * 3, "/a:", 4);
   }
   cr_expect_eq(open_with(dirs, true), WEIR_E_ARG);
-  dirs[WEIR_DRIVER_DIRS_MAX * 3] = '\0';
+  dirs[(size_t)WEIR_DRIVER_DIRS_MAX * 3] = '\0';
   cr_expect_eq(open_with(dirs, true), WEIR_OK);
 }
 
@@ -117,7 +122,7 @@ Test(loader_search, searches_options_before_the_environment) {
   (void)make_dir("b");
   fixture_copy(&f, "good", "a/good.so");
   fixture_copy(&f, "good", "b/good.so");
-  cr_assert_eq(setenv("WEIR_DRIVER_PATH", fixture_path(&f, "a"), 1), 0);
+  set_path(fixture_path(&f, "a"));
   (void)snprintf(dir, sizeof dir, "%s/b", f.dir);
   cr_assert_eq(open_with(dir, false), WEIR_OK);
   cr_assert_eq(fixture_load(&f, "good", &d), WEIR_OK);

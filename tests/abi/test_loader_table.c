@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Scenario 157: tables of other sizes and versions, and each pointer missing. */
+/* Scenario 157: tables of other sizes and versions, each pointer missing in
+ * turn. */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -106,7 +107,7 @@ Test(loader_table, names_the_slot_that_a_capability_promises) {
 
 Test(loader_table, reads_nothing_of_a_table_of_size_zero) {
   /* No more than the size is there, so a read beyond it is seen by ASan. */
-  struct weir_driver *t = calloc(1, sizeof t->struct_size);
+  struct weir_driver *t = (void *)calloc(1, 4);
   expect_refused(t, "a table of 0 bytes", "at least 248");
   free(t);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Scenario 153: a driver with a thread of its own and a destructor that runs at
- * a thread's exit, loaded by a hundred engines one after the other and by many
- * threads at once.  A plain program, so that it runs under ThreadSanitizer. */
+ * a thread's exit, loaded by a hundred engines one after the other; and one that
+ * many threads ask for at once.  A plain program, so that it runs under
+ * ThreadSanitizer. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
