@@ -1,2 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* test_options.c - what a connection string may say, and the keys of it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <criterion/criterion.h>
-Test(x, y) {}
+
+#include "fake_host.h"
+#include "tds_options.h"
+#include "tds_prelogin.h"
+
+static void check_server(const char *server, const char *host, uint32_t port) {
+  char text[256];
+  struct fake f = {0};
+  (void)snprintf(text, sizeof text, "Server=%s", server);
+  cr_assert_eq(fake_configure(&f, text), WEIR_DRV_DONE, "%s: %s", server,
+               f.message);
+  cr_expect_str_eq(f.cfg->host.p, host);
+  cr_expect_eq(f.cfg->port, port, "%s", server);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(options, read_a_server, .timeout = 5) {
+  check_server("DB.Test", "db.test", 1433);
+  check_server("tcp:db,1500", "db", 1500);
+  check_server("TCP:db , 1500 ", "db", 1500);
+  check_server(" db ", "db", 1433);
+  check_server(".", "localhost", 1433);
+  check_server("(local),99", "localhost", 99);
+  check_server("127.0.0.1,65535", "127.0.0.1", 65535);
+  check_server("::1", "::1", 1433);
+  check_server("[::1],1500", "::1", 1500);
+  check_server("tcp:fe80::1,1500", "fe80::1", 1500);
+}
+
+static const struct {
+  const char *options;
+  int32_t kind;
+  const char *text;
+} refused[] = {
+    {"User ID=sa", WEIR_DRV_K_CONFIG, "Server: is required"},
+    {"Server=", WEIR_DRV_K_CONFIG, "Server: the host name is empty"},
+    {"Server=db\\sql1", WEIR_DRV_K_UNSUPPORTED, "named instances"},
+    {"Server=db:1433", WEIR_DRV_K_CONFIG, "write the port after a comma"},
+    {"Server=db,0", WEIR_DRV_K_CONFIG, "1 to 65535"},
+    {"Server=db,65536", WEIR_DRV_K_CONFIG, "1 to 65535"},
+    {"Server=db,", WEIR_DRV_K_CONFIG, "1 to 65535"},
+    {"Server=db,12x", WEIR_DRV_K_CONFIG, "1 to 65535"},
+    {"Server=np:db", WEIR_DRV_K_UNSUPPORTED, "only the protocol tcp:"},
+    {"Server=admin:db", WEIR_DRV_K_UNSUPPORTED, "only the protocol tcp:"},
+    {"Server=d\xFF", WEIR_DRV_K_CONFIG, "not valid UTF-8"},
+    {"Server=d;Encrypt=maybe", WEIR_DRV_K_CONFIG, "Encrypt: must be"},
+    {"Server=d;TrustServerCertificate=2", WEIR_DRV_K_CONFIG, "true or false"},
+    {"Server=d;Packet Size=511", WEIR_DRV_K_CONFIG, "512 to 32767"},
+    {"Server=d;Packet Size=32768", WEIR_DRV_K_CONFIG, "512 to 32767"},
+    {"Server=d;Packet Size=many", WEIR_DRV_K_CONFIG, "512 to 32767"},
+    {"Server=d;ApplicationIntent=Write", WEIR_DRV_K_CONFIG, "ReadWrite or"},
+    {"Server=d;MultipleActiveResultSets=true", WEIR_DRV_K_UNSUPPORTED,
+     "MultipleActiveResultSets: only false"},
+    {"Server=d;Integrated Security=SSPI", WEIR_DRV_K_UNSUPPORTED,
+     "integrated authentication is not supported yet"},
+    {"Server=d;Trusted_Connection=yes", WEIR_DRV_K_UNSUPPORTED,
+     "integrated authentication"},
+    {"Server=d;Authentication=Active Directory Default", WEIR_DRV_K_UNSUPPORTED,
+     "only SqlPassword"},
+    {"Server=d;ServerCertificate=a;CA File=b", WEIR_DRV_K_CONFIG,
+     "cannot be used together"},
+    {"Server=d;Colour=red", WEIR_DRV_K_CONFIG, "unknown option 'Colour'"},
+    {"Server=d;User ID="
+     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+     WEIR_DRV_K_CONFIG, "User ID: is longer than 128 characters"},
+};
+
+Test(options, are_refused_by_name, .timeout = 5) {
+  for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    struct fake f = {0};
+    cr_expect_eq(fake_configure(&f, refused[i].options), WEIR_DRV_FAIL, "%s",
+                 refused[i].options);
+    cr_expect_not_null(strstr(f.message, refused[i].text), "%s: %s",
+                       refused[i].options, f.message);
+    cr_expect_eq(f.err.kind, refused[i].kind);
+    cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_CONFIG);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+}
+
+static const struct {
+  const char *word;
+  int encrypt;
+} words[] = {
+    {"no", TDS_ENCRYPT_OPTIONAL},       {"false", TDS_ENCRYPT_OPTIONAL},
+    {"Optional", TDS_ENCRYPT_OPTIONAL}, {"yes", TDS_ENCRYPT_MANDATORY},
+    {"True", TDS_ENCRYPT_MANDATORY},    {"MANDATORY", TDS_ENCRYPT_MANDATORY},
+    {"Strict", TDS_ENCRYPT_STRICT},
+};
+
+Test(options, know_all_words_for_encrypt, .timeout = 5) {
+  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    char text[64];
+    struct fake f = {0};
+    (void)snprintf(text, sizeof text, "Server=d;Encrypt=%s", words[i].word);
+    cr_assert_eq(fake_configure(&f, text), WEIR_DRV_DONE);
+    cr_expect_eq(f.cfg->encrypt, words[i].encrypt);
+    (void)fake_close(&f);
+  }
+}
+
+Test(options, demand_encryption_unless_told_otherwise, .timeout = 5) {
+  struct fake f = {0};
+  cr_assert_eq(fake_configure(&f, "Server=d"), WEIR_DRV_DONE);
+  cr_expect_eq(f.cfg->encrypt, TDS_ENCRYPT_MANDATORY);
+  cr_expect_not(f.cfg->trust);
+  cr_expect_eq(f.cfg->packet_size, 8000);
+  (void)fake_close(&f);
+}
+
+/* ----------------------------------------------------------------- keys */
+
+static weir_drv_status add_part(void *ctx,
+                                uint32_t flags,
+                                const struct weir_drv_text *name,
+                                const struct weir_drv_bytes *value) {
+  (void)flags;
+  struct fake_bytes *b = ctx;
+  fake_add(b, name->p, (size_t)name->n);
+  fake_add(b, "=", 1);
+  fake_add(b, value->p, (size_t)value->n);
+  fake_add(b, ";", 1);
+  return WEIR_DRV_DONE;
+}
+
+static void check_key(const char *options, int32_t which, const char *key) {
+  struct fake f = {0};
+  struct fake_bytes text = {0};
+  struct weir_drv_key_sink sink = {sizeof sink, 0, &text, add_part};
+  cr_assert_eq(fake_configure(&f, options), WEIR_DRV_DONE, "%s", f.message);
+  cr_assert_eq(f.driver->config_key(f.drv, f.cfg, which, &sink), WEIR_DRV_DONE);
+  cr_expect_str_eq((const char *)text.p, key);
+  free(text.p);
+  (void)fake_close(&f);
+}
+
+Test(options, make_equal_keys_of_equal_meaning, .timeout = 5) {
+  const char *key = "Server=db,1433;Database=shop;User ID=sa;";
+  check_key("Server=DB;Database=shop;UID=sa;Encrypt=true", WEIR_DRV_KEY_POOL,
+            key);
+  check_key("User=sa;Data Source=tcp:db,1433;Initial Catalog=shop;"
+            "Packet Size=8000;Persist Security Info=true",
+            WEIR_DRV_KEY_POOL, key);
+}
+
+Test(options, put_what_matters_into_the_key, .timeout = 5) {
+  check_key("Server=db;Encrypt=strict;CA File=/ca;Packet Size=4096;"
+            "ApplicationIntent=ReadOnly;HostNameInCertificate=h;App=a;WSID=w;"
+            "Language=l;TrustServerCertificate=yes",
+            WEIR_DRV_KEY_POOL,
+            "Server=db,1433;HostNameInCertificate=h;CA File=/ca;"
+            "Application Name=a;Workstation ID=w;Language=l;Encrypt=strict;"
+            "TrustServerCertificate=true;Packet Size=4096;"
+            "ApplicationIntent=ReadOnly;");
+}
+
+Test(options, never_put_the_password_into_a_key, .timeout = 5) {
+  check_key("Server=db;User ID=sa;Password=x", WEIR_DRV_KEY_DISPLAY,
+            "Server=db,1433;User ID=sa;");
+}
+
+Test(options, name_the_endpoint, .timeout = 5) {
+  check_key("Server=DB,1500;User ID=sa", WEIR_DRV_KEY_ENDPOINT,
+            "Server=db,1500;");
+}
+
+static uint32_t flags_of(const char *options) {
+  struct fake f = {0};
+  struct weir_drv_config_info info = {sizeof info, 0};
+  cr_assert_eq(fake_configure(&f, options), WEIR_DRV_DONE);
+  cr_assert_eq(f.driver->config_info(f.drv, f.cfg, &info), WEIR_DRV_DONE);
+  (void)fake_close(&f);
+  return info.flags;
+}
+
+Test(options, know_a_cloud_host, .timeout = 5) {
+  cr_expect_eq(flags_of("Server=tcp:X.Database.Windows.NET,1433"),
+               WEIR_DRV_CFG_CLOUD);
+  cr_expect_eq(flags_of("Server=database.windows.net.example"), 0);
+  cr_expect_eq(flags_of("Server=.database.windows.net"), 0);
+}
+
+Test(options, describe_themselves, .timeout = 5) {
+  uint32_t n = 0;
+  const struct weir_drv_option_info *o = tds_options_list(&n);
+  cr_assert_gt(n, 15);
+  for (uint32_t i = 0; i < n; i++) {
+    cr_expect_eq(o[i].struct_size, sizeof *o);
+    cr_expect_gt(o[i].name.n, 0);
+    cr_expect_gt(o[i].help.n, 0);
+    bool password = strcmp(o[i].name.p, "Password") == 0;
+    cr_expect_eq((o[i].flags & WEIR_DRV_OPT_SECRET) != 0, password);
+  }
+}
+
+Test(options, survive_each_failed_allocation, .timeout = 5) {
+  bool whole = false;
+  for (size_t n = 1; !whole; n++) {
+    struct fake f = {0};
+    cr_assert_eq(fake_configure(&f, "Server=d"), WEIR_DRV_DONE);
+    f.driver->config_destroy(f.drv, f.cfg);
+    f.cfg = NULL;
+    f.fail_alloc = n;
+    weir_drv_status rc = fake_configure(&f, "Server=db;User ID=sa;App=x");
+    whole = f.fail_alloc != 0;
+    cr_assert_eq(rc, whole ? WEIR_DRV_DONE : WEIR_DRV_FAIL);
+    cr_assert_eq(fake_close(&f), 0);
+  }
+}
