@@ -149,6 +149,11 @@ Test(loader, refuses_a_file_without_the_entry) {
                  "wanted that function", "export it");
 }
 
+Test(loader, does_not_take_the_entry_of_what_a_file_depends_on) {
+  expect_refused("borrower", "no symbol weir_driver_entry_v0",
+                 "wanted that function", "export it");
+}
+
 Test(loader, tells_what_the_dynamic_linker_said) {
   expect_refused("unresolved", "weir_test_nobody_has_this",
                  "complete with what it depends on", "ldd");

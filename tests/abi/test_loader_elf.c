@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
@@ -121,6 +122,29 @@ Test(loader_elf, refuses_a_driver_that_needs_a_newer_engine) {
   fixture_copy(&f, "note_future", "note_future.so");
   expect_refused("note_future", "needs an engine of driver ABI 0.3",
                  "at most 0.0", "update the engine");
+}
+
+/* Opens the entry as the loader does before it maps it. */
+static struct weir__driver_file open_entry(const char *entry) {
+  struct weir__driver_file file;
+  cr_assert_eq(
+      weir__driver_file_open(fixture_path(&f, entry), "driver", &file, &f.err),
+      WEIR_OK);
+  return file;
+}
+
+Test(loader_elf, tells_a_file_from_its_copy_in_memory) {
+  fixture_copy(&f, "good", "copy.so");
+  struct weir__driver_file good = open_entry("good.so");
+  struct weir__driver_file copy = open_entry("copy.so");
+  void *handle = dlopen(good.path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  cr_assert_not_null(handle);
+  cr_expect_eq(weir__driver_elf_same(&good, handle, NULL), WEIR_OK);
+  cr_expect_eq(weir__driver_elf_same(&copy, handle, &f.err), WEIR_E_FAIL);
+  cr_expect(fixture_told(&f, "another file loaded from there",
+                         "the file that was checked", "restart the program"));
+  weir__driver_file_close(&good);
+  weir__driver_file_close(&copy);
 }
 
 /* Changes each of the first bytes in turn: headers and notes.  Some changes do
