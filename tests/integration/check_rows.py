@@ -5,8 +5,8 @@ against tdsd: equal rows, over TLS and in clear.
 
 FreeTDS shares no code with our driver, so agreement is evidence for both.  Types
 that bsqldb of FreeTDS 1.3 cannot print (datetime2, uniqueidentifier) are compared
-as text that the server makes; decimals stay below the 20 digits beyond which
-bsqldb writes past its own buffer.  Prints "N passed, N failed" last."""
+as text that the server makes; decimals stay at 18 digits, because bsqldb writes
+past its own buffer for the longest ones.  Prints "N passed, N failed" last."""
 
 import json
 import os
