@@ -161,6 +161,11 @@ static int wait_in_line(struct weir__pool *pool,
       }
       state = weir__waiter_state(w);
     }
+    if (w->slot != NULL) {
+      /* Told to open, and decided otherwise before it could begin. */
+      weir__growth_drop(pool, w->slot);
+      w->slot = NULL;
+    }
     if (state == WEIR_WAITER_FAILED) {
       return refuse(pool, w->code, err);
     }

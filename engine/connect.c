@@ -169,9 +169,9 @@ static int stopped(struct weir__waiter *w, struct weir_drv_hconn *session) {
 
 static int no_session(struct weir__pool *pool,
                       struct weir__waiter *w,
+                      struct weir__slot *slot,
                       struct weir_error *err) {
   struct weir_error own = {.struct_size = sizeof own};
-  struct weir__slot *slot = w->slot;
   (void)weir__error_set(&own, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
                         "no memory or descriptor left for a connection");
   bool mine = withdraw_now(pool, w);
@@ -186,12 +186,13 @@ static int no_session(struct weir__pool *pool,
 int weir__connect_drive(struct weir__pool *pool,
                         struct weir__waiter *w,
                         struct weir_error *err) {
-  struct weir_drv_hconn *session =
-      weir__session_new(pool->engine, pool, w->slot);
+  struct weir__slot *slot = w->slot;
+  struct weir_drv_hconn *session = weir__session_new(pool->engine, pool, slot);
+  w->slot = NULL; /* the session has it from here on */
   if (session == NULL || weir__drive_begin(session, w->caller) != 0) {
-    weir__slot_set_session(w->slot, NULL);
+    weir__slot_set_session(slot, NULL);
     weir__session_free(session);
-    return no_session(pool, w, err);
+    return no_session(pool, w, slot, err);
   }
   session->limit = weir__growth_limit(pool, weir__clock_now());
   uint64_t until = w->deadline < session->limit ? w->deadline : session->limit;

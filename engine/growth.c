@@ -124,12 +124,10 @@ static struct weir__slot *take_for_min(struct weir__pool *pool) {
   return slot;
 }
 
-void weir__growth_abandon(struct weir__pool *pool,
-                          struct weir__slot *slot,
-                          const struct weir_error *err) {
+/* CONNECTING, with no session yet, to EMPTY. */
+static void give_back(struct weir__pool *pool, struct weir__slot *slot) {
   uint64_t word = weir__load_seq_u64(&slot->word);
   WEIR_ASSERT(weir__slot_session(slot) == NULL);
-  weir__growth_failed(pool, err);
   while (!weir__slot_move(slot, &word,
                           weir__slot_word(WEIR_SLOT_CLOSING, 0,
                                           weir__slot_generation(word),
@@ -140,6 +138,20 @@ void weir__growth_abandon(struct weir__pool *pool,
   pool->n_closing++;
   weir__mutex_unlock(&pool->mu);
   weir__growth_emptied(slot);
+}
+
+void weir__growth_abandon(struct weir__pool *pool,
+                          struct weir__slot *slot,
+                          const struct weir_error *err) {
+  weir__growth_failed(pool, err);
+  give_back(pool, slot);
+}
+
+void weir__growth_drop(struct weir__pool *pool, struct weir__slot *slot) {
+  weir__mutex_lock(&pool->mu);
+  pool->connects_begun--;
+  weir__mutex_unlock(&pool->mu);
+  give_back(pool, slot);
 }
 
 static void fill_ended(struct weir_drv_hconn *session) {

@@ -28,6 +28,10 @@ void weir__growth_abandon(struct weir__pool *pool,
                           struct weir__slot *slot,
                           const struct weir_error *err);
 
+/* A place that was to be opened and will not be: its connect had not begun.  The
+ * slot is CONNECTING, without a session, and the caller's. */
+void weir__growth_drop(struct weir__pool *pool, struct weir__slot *slot);
+
 /* Counts a connect that failed, for the next time-out's text. */
 void weir__growth_failed(struct weir__pool *pool, const struct weir_error *err);
 
