@@ -167,15 +167,23 @@ static int stopped(struct weir__waiter *w, struct weir_drv_hconn *session) {
   return WEIR_PENDING;
 }
 
+/* A session that was made goes the way of all: the reactor may be looking at
+ * it. */
 static int no_session(struct weir__pool *pool,
                       struct weir__waiter *w,
+                      struct weir_drv_hconn *session,
                       struct weir_error *err) {
   struct weir_error own = {.struct_size = sizeof own};
   struct weir__slot *slot = w->slot;
   (void)weir__error_set(&own, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
                         "no memory or descriptor left for a connection");
   bool mine = withdraw_now(pool, w);
-  weir__growth_abandon(pool, slot, &own);
+  if (session == NULL) {
+    weir__growth_abandon(pool, slot, &own);
+  } else {
+    weir__growth_failed(pool, &own);
+    retire(slot);
+  }
   if (!mine) {
     return WEIR_PENDING;
   }
@@ -189,9 +197,7 @@ int weir__connect_drive(struct weir__pool *pool,
   struct weir_drv_hconn *session =
       weir__session_new(pool->engine, pool, w->slot);
   if (session == NULL || weir__drive_begin(session, w->caller) != 0) {
-    weir__slot_set_session(w->slot, NULL);
-    weir__session_free(session);
-    return no_session(pool, w, err);
+    return no_session(pool, w, session, err);
   }
   session->limit = weir__growth_limit(pool, weir__clock_now());
   uint64_t until = w->deadline < session->limit ? w->deadline : session->limit;

@@ -6,6 +6,7 @@
 #include "weir.h"
 
 #include "dispatch.h"
+#include "exec.h"
 #include "growth.h"
 #include "handle.h"
 #include "loader.h"
@@ -168,6 +169,9 @@ static void settle(struct weir__lease *lease,
   struct weir__slot *slot = lease->slot;
   uint64_t word = lease->word;
   bool done = false;
+  if (!s->reading) {
+    weir__exec_forget(s);
+  }
   if (!discard && !worn_out(lease->pool, slot, word)) {
     if (needs_round_trip(s)) {
       if (reserve(slot, &word)) {

@@ -171,6 +171,10 @@ static int32_t step_once(struct weir_drv_hconn *s, uint32_t why) {
                                .n_want = s->n_wants,
                                .want = wants};
   memcpy(wants, s->wants, s->n_wants * sizeof wants[0]);
+  if (s->cancel_untold) {
+    s->cancel_untold = false;
+    wake.why |= WEIR_DRV_WHY_CANCEL;
+  }
   if (weir__request_answered(s)) {
     wake.why |= WEIR_DRV_WHY_REPLY;
     weir__request_reply(s, &wake);
@@ -212,6 +216,7 @@ uint64_t weir__op_wake_at(struct weir_drv_hconn *session) {
 static void begin(struct weir_drv_hconn *s, int32_t phase) {
   s->phase = phase;
   s->cancelling = false;
+  s->cancel_untold = false;
   s->expired = false;
   s->n_wants = 0;
   s->request = WEIR_DRV_REQ_NONE;
@@ -278,9 +283,10 @@ int32_t weir__op_cancel(struct weir_drv_hconn *session) {
   if (status == WEIR_DRV_E_UNSUPPORTED) {
     return status;
   }
+  session->cancel_untold = true; /* to the first step after cancel() */
   /* DONE from cancel() only says that the attention is on its way. */
   if (status == WEIR_DRV_DONE) {
-    return weir__op_turn(session, WEIR_DRV_WHY_CANCEL);
+    return weir__op_turn(session, 0);
   }
   return go_on(session, after(session, status));
 }

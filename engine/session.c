@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/container.h"
 #include "engine.h"
@@ -64,6 +65,18 @@ void weir__session_abort(struct weir_drv_hconn *session) {
   WEIR_ASSERT(weir__mutex_none_held());
   if (session->conn != NULL) {
     session->driver->table.abort_conn(session->conn, WEIR_DRV_ABORT_CLOSE);
+  }
+}
+
+void weir__session_forget(struct weir_drv_hconn *session) {
+  if (session->conn != NULL) {
+    session->driver->table.abort_conn(session->conn, WEIR_DRV_ABORT_FORGET);
+  }
+  for (uint32_t i = 0; i < WEIR_STREAMS_MAX; i++) {
+    weir_drv_stream *stream = session->streams.slot[i];
+    if (stream != NULL) {
+      (void)close(weir__stream_fd(stream));
+    }
   }
 }
 
