@@ -54,6 +54,7 @@ static uint64_t lease_own(struct weir__pool *pool,
   uint64_t leased =
       weir__slot_word(WEIR_SLOT_LEASED, 0, weir__slot_generation(word),
                       weir__slot_lease(word) + 1);
+  struct weir__wakes wakes = {.n_asleep = 0};
   bool won = false;
   weir__mutex_lock(&pool->mu);
   pool->connects_ok++;
@@ -61,8 +62,11 @@ static uint64_t lease_own(struct weir__pool *pool,
       weir__slot_flags(word) == 0 && weir__slot_move(slot, &word, leased)) {
     won = withdraw(pool, w, WEIR_WAITER_GRANTED);
     pool->n_connecting--;
+    /* One connect less under way may be leave for another. */
+    weir__growth_locked(pool, &wakes);
   }
   weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, w->caller);
   return won ? leased : 0;
 }
 

@@ -128,8 +128,7 @@ static int arm_one(struct weir_drv_hconn *s, uint32_t i) {
 /* Nobody wants what a closed pool is still opening or resetting.  tend.c ends
  * what the reactor has when the pool closes; this is for what comes later. */
 static bool unwanted(const struct weir_drv_hconn *s) {
-  return !s->closing &&
-         (weir__load_seq_u64(&s->pool->q) & WEIR_Q_CLOSED) != 0;
+  return !s->closing && (weir__load_seq_u64(&s->pool->q) & WEIR_Q_CLOSED) != 0;
 }
 
 static void arm(struct weir_drv_hconn *s) {

@@ -73,8 +73,8 @@ struct weir_drv_hconn {
   int32_t status;  /* what the last driver call answered */
   bool cancelling; /* cancel() was called; limit is then the grace's end */
   bool cancel_untold; /* no step() has been told of that cancel() yet */
-  bool expired;    /* the deadline passed: the result is a time-out */
-  bool closed;     /* shutdown took the lease away in the middle of it */
+  bool expired;       /* the deadline passed: the result is a time-out */
+  bool closed;        /* shutdown took the lease away in the middle of it */
   struct weir_drv_wait wait;
   struct weir_drv_want wants[WEIR_DRV_WANT_MAX]; /* the wait's, with ready */
   uint32_t n_wants;

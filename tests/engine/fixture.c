@@ -67,8 +67,8 @@ void fixture_check_mock(const struct fixture *f) {
   struct mock_counts c = fixture_counts(f);
   if (c.overlaps != 0 || c.misuses != 0 || c.leaked != 0) {
     (void)fprintf(stderr, "overlaps %llu, misuses %llu, leaked %llu\n",
-                  (unsigned long long)c.overlaps,
-                  (unsigned long long)c.misuses, (unsigned long long)c.leaked);
+                  (unsigned long long)c.overlaps, (unsigned long long)c.misuses,
+                  (unsigned long long)c.leaked);
     fail("the engine broke the driver's contract", NULL);
   }
 }
