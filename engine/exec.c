@@ -49,7 +49,7 @@ static bool stop_asked(void *arg) {
 /* Gives the connection up in the middle of a request.  An offloaded call that
  * still runs keeps it until close.c has its answer. */
 static void give_up(struct weir_drv_hconn *s, int32_t kind, const char *what) {
-  if (s->request != WEIR_DRV_REQ_OFFLOAD || weir__request_answered(s)) {
+  if (!weir__request_offloaded(s)) {
     weir__session_abort(s);
   }
   weir__op_fail(s, kind, "%s; the connection is closed", what);
@@ -63,7 +63,8 @@ static bool can_cancel(const struct weir_drv_hconn *s) {
 }
 
 static void start_cancel(struct weir_drv_hconn *s, const char *what) {
-  if (!can_cancel(s) || weir__op_cancel(s) == WEIR_DRV_E_UNSUPPORTED) {
+  if (!can_cancel(s) || weir__request_offloaded(s) ||
+      weir__op_cancel(s) == WEIR_DRV_E_UNSUPPORTED) {
     give_up(s, s->expired ? WEIR_DRV_K_TIMEOUT : WEIR_DRV_K_CANCELLED, what);
     return;
   }

@@ -139,6 +139,11 @@ static int32_t take_wait(struct weir_drv_hconn *s) {
       return breach(s, "an unknown request");
     }
   }
+  if (s->request == WEIR_DRV_REQ_OFFLOAD) {
+    /* Its return is all that counts: nothing else may wake the driver. */
+    s->n_wants = 0;
+    s->wait.timer = WEIR_DRV_NEVER;
+  }
   return waits_for_nothing(s) ? breach(s, "a wait for nothing") : WEIR_DRV_WAIT;
 }
 
@@ -188,8 +193,9 @@ static int32_t step_once(struct weir_drv_hconn *s, uint32_t why) {
 }
 
 static bool may_go_on(struct weir_drv_hconn *s) {
-  return (s->wait.flags & WEIR_DRV_WAIT_AGAIN) != 0 ||
-         weir__request_answered(s);
+  return weir__request_answered(s) ||
+         ((s->wait.flags & WEIR_DRV_WAIT_AGAIN) != 0 &&
+          !weir__request_offloaded(s));
 }
 
 /* Steps while the driver could go on at once. */
@@ -206,6 +212,9 @@ static int32_t go_on(struct weir_drv_hconn *s, int32_t status) {
 }
 
 int32_t weir__op_turn(struct weir_drv_hconn *session, uint32_t why) {
+  if (weir__request_offloaded(session)) {
+    return WEIR_DRV_WAIT;
+  }
   return go_on(session, step_once(session, why));
 }
 

@@ -12,6 +12,7 @@
 #include "loader.h"
 #include "pool.h"
 #include "remote.h"
+#include "request.h"
 #include "rows.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
@@ -147,7 +148,7 @@ bool weir__session_fact(struct weir_drv_hconn *session,
   if (cap != 0) {
     buf[0] = '\0';
   }
-  if (session->conn == NULL ||
+  if (session->conn == NULL || weir__request_offloaded(session) ||
       session->driver->table.get(session->conn, what, &value) !=
           WEIR_DRV_DONE) {
     return false;

@@ -201,6 +201,19 @@ void fixture_await_count(const struct fixture *f, size_t offset, uint64_t n) {
   abort();
 }
 
+void fixture_await_offload(const struct fixture *f, uint32_t busy) {
+  uint64_t end = real_now() + PATIENCE_NS;
+  struct weir__offload_stats stats;
+  do {
+    weir__offload_stats(engine_of(f)->offload, &stats);
+    if (stats.busy == busy) {
+      return;
+    }
+    (void)sched_yield();
+  } while (real_now() < end);
+  fail("the offload threads are not as busy as expected", NULL);
+}
+
 struct sync_task {
   struct weir__task task;
   sem_t done;

@@ -69,6 +69,9 @@ void fixture_await_count(const struct fixture *f, size_t offset, uint64_t n);
 #define AWAIT_COUNT(f, member, n) \
   fixture_await_count((f), offsetof(struct mock_counts, member), (n))
 
+/* The same for the number of offload threads that are inside a function. */
+void fixture_await_offload(const struct fixture *f, uint32_t busy);
+
 /* Waits until the reactor has done what was posted to it and what that posted
  * once. */
 void fixture_sync(const struct fixture *f);
