@@ -97,6 +97,8 @@ int32_t weir_engine_shutdown(weir_h handle,
         grace_ns == WEIR_TIMEOUT_NEVER
             ? WEIR_NEVER
             : weir__clock_add(weir__clock_now(), (uint64_t)grace_ns);
+    /* Or two engines shut down at once would wait for each other. */
+    atomic_store_explicit(&self->engine, engine, memory_order_relaxed);
     rc = weir__engine_shutdown(engine, self, deadline, err);
   }
   weir__caller_leave(self);

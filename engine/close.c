@@ -98,9 +98,15 @@ static bool watch_peers(struct weir_drv_hconn *s) {
   return any;
 }
 
+/* A log-out that ran out of time may have left a request open; with the answer
+ * this comes again. */
 static void half_close(struct weir_drv_hconn *s) {
   uint64_t span = weir__pool_settings(s->pool)->close_timeout_ns;
   weir__remote_quiet(s);
+  s->run = half_close;
+  if (!weir__request_abandon(s)) {
+    return;
+  }
   if (span == 0 || wanted_now(s->pool)) {
     finish(s, true);
     return;
@@ -140,7 +146,8 @@ void weir__close_hurry(struct weir__pool *pool) {
   struct weir_drv_hconn *s = pool->closing;
   while (s != NULL) {
     struct weir_drv_hconn *next = s->next_closing;
-    if (weir__request_abandon(s)) {
+    s->run = half_close;
+    if (!s->reply_pending && weir__request_abandon(s)) {
       finish(s, true);
     }
     s = next;

@@ -54,6 +54,7 @@ static uint64_t lease_own(struct weir__pool *pool,
   uint64_t leased =
       weir__slot_word(WEIR_SLOT_LEASED, 0, weir__slot_generation(word),
                       weir__slot_lease(word) + 1);
+  struct weir__wakes wakes = {.n_asleep = 0};
   bool won = false;
   weir__mutex_lock(&pool->mu);
   pool->connects_ok++;
@@ -61,8 +62,11 @@ static uint64_t lease_own(struct weir__pool *pool,
       weir__slot_flags(word) == 0 && weir__slot_move(slot, &word, leased)) {
     won = withdraw(pool, w, WEIR_WAITER_GRANTED);
     pool->n_connecting--;
+    /* One connect less under way may be leave for another. */
+    weir__growth_locked(pool, &wakes);
   }
   weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, w->caller);
   return won ? leased : 0;
 }
 
@@ -167,15 +171,23 @@ static int stopped(struct weir__waiter *w, struct weir_drv_hconn *session) {
   return WEIR_PENDING;
 }
 
+/* A session that was made goes the way of all: the reactor may be looking at
+ * it. */
 static int no_session(struct weir__pool *pool,
                       struct weir__waiter *w,
                       struct weir__slot *slot,
+                      struct weir_drv_hconn *session,
                       struct weir_error *err) {
   struct weir_error own = {.struct_size = sizeof own};
   (void)weir__error_set(&own, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
                         "no memory or descriptor left for a connection");
   bool mine = withdraw_now(pool, w);
-  weir__growth_abandon(pool, slot, &own);
+  if (session == NULL) {
+    weir__growth_abandon(pool, slot, &own);
+  } else {
+    weir__growth_failed(pool, &own);
+    retire(slot);
+  }
   if (!mine) {
     return WEIR_PENDING;
   }
@@ -190,9 +202,7 @@ int weir__connect_drive(struct weir__pool *pool,
   struct weir_drv_hconn *session = weir__session_new(pool->engine, pool, slot);
   w->slot = NULL; /* the session has it from here on */
   if (session == NULL || weir__drive_begin(session, w->caller) != 0) {
-    weir__slot_set_session(slot, NULL);
-    weir__session_free(session);
-    return no_session(pool, w, slot, err);
+    return no_session(pool, w, slot, session, err);
   }
   session->limit = weir__growth_limit(pool, weir__clock_now());
   uint64_t until = w->deadline < session->limit ? w->deadline : session->limit;

@@ -49,12 +49,13 @@ static bool hand_over_locked(struct weir__pool *pool,
   if (!weir__slot_move(slot, word, leased)) {
     return false;
   }
-  if (weir__slot_state(*word) == WEIR_SLOT_CONNECTING) {
-    pool->n_connecting--;
-  }
   weir__slot_start_lease(slot);
   pool->handovers++;
   grant(pool, w, slot, leased, wakes);
+  if (weir__slot_state(*word) == WEIR_SLOT_CONNECTING) {
+    pool->n_connecting--;
+    weir__growth_locked(pool, wakes);
+  }
   weir__dispatch_flag_locked(pool);
   return true;
 }

@@ -22,9 +22,14 @@ int weir__drive_begin(struct weir_drv_hconn *session,
 }
 
 void weir__drive_end(struct weir_drv_hconn *session) {
-  WEIR_ASSERT((weir__load_relaxed_u32(&session->op) & WEIR_OP_OWNER) ==
-              WEIR_OP_DRIVING);
-  weir__store_seq_u32(&session->op, WEIR_OP_NONE);
+  uint32_t word = weir__load_seq_u32(&session->op);
+  WEIR_ASSERT((word & WEIR_OP_OWNER) == WEIR_OP_DRIVING);
+  while (!weir__cas_seq_u32(&session->op, &word, WEIR_OP_NONE)) {
+  }
+  /* An answer that came too late is not lost: close.c waits for it. */
+  if ((word & WEIR_OP_REPLIED) != 0) {
+    session->replied = true;
+  }
 }
 
 static short to_poll(uint32_t events) {

@@ -208,9 +208,26 @@ void weir__engine_bury(struct weir__pool *pool) {
   weir__engine_note_end(engine);
 }
 
+/* What the child inherited of a pool's connections: closed without a word to the
+ * servers, whose sessions are the parent's. */
+static void forget_sessions(const struct weir__pool *pool) {
+  uint32_t n = weir__load_acquire_u32(&pool->n_slots);
+  for (uint32_t i = 0; i < n; i++) {
+    struct weir_drv_hconn *s = weir__slot_session(weir__pool_slot(pool, i));
+    if (s != NULL) {
+      weir__session_forget(s);
+    }
+  }
+}
+
 void weir__engine_forget_all(void) {
   for (struct weir__engine *e = engines; e != NULL; e = e->next) {
-    weir__reactor_forget(e->reactor);
+    for (const struct weir__pool *p = e->pools; p != NULL; p = p->next) {
+      forget_sessions(p);
+    }
+    if (e->reactor != NULL) {
+      weir__reactor_forget(e->reactor);
+    }
   }
   engines = NULL;
   (void)pthread_mutex_init(&list_lock.m, NULL);

@@ -8,6 +8,7 @@
 #include "handle.h"
 #include "loader.h"
 #include "op.h"
+#include "request.h"
 #include "rows.h"
 #include "session.h"
 #include "status.h"
@@ -20,6 +21,7 @@
 
 /* session->pending when the request has ended: no status of a driver. */
 #define PENDING_DONE 100
+#define PENDING_FAIL 101
 
 struct cancel_watch {
   const struct weir__slot *slot;
@@ -27,20 +29,29 @@ struct cancel_watch {
   const struct weir_drv_hconn *session;
 };
 
-/* Shutdown has taken the lease away. */
-static bool revoked(const struct cancel_watch *c) {
+static struct cancel_watch watch_of(const struct weir__lease *lease) {
+  return (struct cancel_watch){lease->slot, weir__slot_lease(lease->word),
+                               lease->session};
+}
+
+/* Shutdown has moved the lease on.  A clear only dooms: it cuts nobody off. */
+static bool taken_away(const struct cancel_watch *c) {
   return weir__slot_lease(weir__load_seq_u64(&c->slot->word)) != c->lease;
 }
 
-static bool cancel_asked(void *arg) {
+static bool stop_asked(void *arg) {
   const struct cancel_watch *c = arg;
-  return revoked(c) || (!c->session->cancelling &&
-                        weir__load_seq_u32(&c->slot->cancel_lease) == c->lease);
+  return taken_away(c) ||
+         (!c->session->cancelling &&
+          weir__load_seq_u32(&c->slot->cancel_lease) == c->lease);
 }
 
-/* Gives the connection up in the middle of a request. */
+/* Gives the connection up in the middle of a request.  An offloaded call that
+ * still runs keeps it until close.c has its answer. */
 static void give_up(struct weir_drv_hconn *s, int32_t kind, const char *what) {
-  weir__session_abort(s);
+  if (!weir__request_offloaded(s)) {
+    weir__session_abort(s);
+  }
   weir__op_fail(s, kind, "%s; the connection is closed", what);
   s->error.flags |= WEIR_DRV_EF_MAYBE_EXECUTED;
   s->status = WEIR_DRV_FAIL;
@@ -52,7 +63,8 @@ static bool can_cancel(const struct weir_drv_hconn *s) {
 }
 
 static void start_cancel(struct weir_drv_hconn *s, const char *what) {
-  if (!can_cancel(s) || weir__op_cancel(s) == WEIR_DRV_E_UNSUPPORTED) {
+  if (!can_cancel(s) || weir__request_offloaded(s) ||
+      weir__op_cancel(s) == WEIR_DRV_E_UNSUPPORTED) {
     give_up(s, s->expired ? WEIR_DRV_K_TIMEOUT : WEIR_DRV_K_CANCELLED, what);
     return;
   }
@@ -69,18 +81,23 @@ static void on_late(struct weir_drv_hconn *s) {
   start_cancel(s, "the statement ran longer than its time-out");
 }
 
+static void on_stop(struct weir_drv_hconn *s, const struct cancel_watch *c) {
+  if (taken_away(c)) {
+    s->closed = true;
+    give_up(s, WEIR_DRV_K_CANCELLED, "the engine was shut down");
+  } else {
+    start_cancel(s, "the statement was cancelled");
+  }
+}
+
 /* Drives to the next pause or the end of the request. */
 static void advance(struct weir__lease *lease, struct weir__caller *self) {
   struct weir_drv_hconn *s = lease->session;
-  struct cancel_watch watch = {lease->slot, weir__slot_lease(lease->word), s};
+  struct cancel_watch watch = watch_of(lease);
   while (s->status == WEIR_DRV_WAIT) {
-    switch (weir__drive(s, self, s->deadline, cancel_asked, &watch)) {
+    switch (weir__drive(s, self, s->deadline, stop_asked, &watch)) {
     case WEIR_DRIVE_STOPPED:
-      if (revoked(&watch)) {
-        give_up(s, WEIR_DRV_K_CANCELLED, "the engine is shutting down");
-      } else {
-        start_cancel(s, "the statement was cancelled");
-      }
+      on_stop(s, &watch);
       break;
     case WEIR_DRIVE_LATE:
       on_late(s);
@@ -92,8 +109,23 @@ static void advance(struct weir__lease *lease, struct weir__caller *self) {
   }
 }
 
+/* Goes on after a pause, or stops: a result that flows without a wait would
+ * never look at the clock or at a cancellation. */
+static void resume(struct weir__lease *lease) {
+  struct weir_drv_hconn *s = lease->session;
+  struct cancel_watch watch = watch_of(lease);
+  if (stop_asked(&watch)) {
+    on_stop(s, &watch);
+  } else if (weir__clock_now() >= s->deadline) {
+    on_late(s);
+  } else {
+    (void)weir__op_turn(s, WEIR_DRV_WHY_RESUME);
+  }
+}
+
 static int fail(struct weir_drv_hconn *s, struct weir_error *err) {
-  int code = s->expired                      ? WEIR_E_TIMEOUT
+  int code = s->closed                       ? WEIR_E_CLOSED
+             : s->expired                    ? WEIR_E_TIMEOUT
              : s->cancelling                 ? WEIR_E_CANCELLED
              : s->status == WEIR_DRV_E_NOMEM ? WEIR_E_NOMEM
                                              : WEIR_E_FAIL;
@@ -110,21 +142,18 @@ static int fail(struct weir_drv_hconn *s, struct weir_error *err) {
   return code;
 }
 
-/* After advance(): the request has paused, ended or failed. */
-static int settle(struct weir_drv_hconn *s, struct weir_error *err) {
+/* After advance(): the request has paused, ended or failed.  What is to be told
+ * of it is pending. */
+static void settle(struct weir_drv_hconn *s) {
   weir__drive_end(s);
   if (s->status > 0) {
     s->pending = s->status;
-    return WEIR_OK;
+    return;
   }
   s->reading = false;
   weir__mem_free(s->sql);
   s->sql = NULL;
-  if (s->status < 0) {
-    return fail(s, err);
-  }
-  s->pending = PENDING_DONE;
-  return WEIR_OK;
+  s->pending = s->status < 0 ? PENDING_FAIL : PENDING_DONE;
 }
 
 static uint64_t span_of(const struct weir_drv_hconn *s,
@@ -137,16 +166,16 @@ static uint64_t span_of(const struct weir_drv_hconn *s,
                   : weir__pool_settings(s->pool)->command_timeout_ns;
 }
 
-void weir__exec_forget(struct weir_drv_hconn *session) {
-  session->pending = 0;
-  weir__notices_clear(&session->notices);
-  weir__mem_free(session->notice);
-  session->notice = NULL;
-  weir__mem_free(session->columns);
-  session->columns = NULL;
-  session->n_columns = 0;
-  weir__batch_free(session->batch);
-  session->batch = NULL;
+void weir__exec_forget(struct weir_drv_hconn *s) {
+  s->pending = 0;
+  weir__notices_clear(&s->notices);
+  weir__mem_free(s->notice);
+  s->notice = NULL;
+  weir__mem_free(s->columns);
+  s->columns = NULL;
+  s->n_columns = 0;
+  weir__batch_free(s->batch);
+  s->batch = NULL;
 }
 
 static int begin_drive(struct weir_drv_hconn *s,
@@ -186,15 +215,18 @@ int weir__exec(struct weir__lease *lease,
     return rc;
   }
   weir__exec_forget(s);
-  s->sql = weir__mem_text(sql, sql_len);
-  if (s->sql == NULL) {
+  char *copy = weir__mem_text(sql, sql_len);
+  if (copy == NULL) {
     return weir__error_set(err, WEIR_E_NOMEM, WEIR_PHASE_EXEC,
                            "no memory for the statement");
   }
   rc = begin_drive(s, self, err);
   if (rc != WEIR_OK) {
+    weir__mem_free(copy);
     return rc;
   }
+  s->sql = copy;
+  s->closed = false;
   s->deadline = weir__clock_add(weir__clock_now(), span_of(s, opts));
   s->reading = true;
   weir__store_relaxed_u32(&lease->slot->ran, 1);
@@ -209,7 +241,8 @@ int weir__exec(struct weir__lease *lease,
   };
   (void)weir__op_exec(s, &args);
   advance(lease, self);
-  return settle(s, err);
+  settle(s);
+  return s->pending == PENDING_FAIL ? fail(s, err) : WEIR_OK;
 }
 
 static bool tell_notice(struct weir_drv_hconn *s, struct weir_item *item) {
@@ -284,8 +317,11 @@ static int tell(struct weir_drv_hconn *s,
     }
     item->type = WEIR_ITEM_DONE;
     break;
+  case PENDING_FAIL:
+    return tell_dropped(s, item) ? WEIR_OK : fail(s, err);
   default:
-    return WEIR_PENDING;
+    /* A request that failed at once leaves its messages to be read. */
+    return !s->reading && tell_dropped(s, item) ? WEIR_OK : WEIR_PENDING;
   }
   if (rc == WEIR_OK) {
     s->pending = 0;
@@ -311,11 +347,8 @@ int weir__exec_next(struct weir__lease *lease,
     if (rc != WEIR_OK) {
       return rc;
     }
-    (void)weir__op_turn(s, WEIR_DRV_WHY_RESUME);
+    resume(lease);
     advance(lease, self);
-    rc = settle(s, err);
-    if (rc != WEIR_OK) {
-      return rc;
-    }
+    settle(s);
   }
 }

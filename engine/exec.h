@@ -10,6 +10,8 @@
 #include "caller.h"
 #include "lease.h"
 
+struct weir_drv_hconn;
+
 /* weir_exec() and weir_next(), within a call on the lease. */
 int weir__exec(struct weir__lease *lease,
                struct weir__caller *self,
@@ -22,7 +24,8 @@ int weir__exec_next(struct weir__lease *lease,
                     struct weir_item *out,
                     struct weir_error *err);
 
-/* Forgets what the last request left to be read: its lease is over. */
+/* Drops what has not been told of the last request, which is at its end: the
+ * lease ends and nothing of it is the next user's. */
 void weir__exec_forget(struct weir_drv_hconn *session);
 
 /* Longest statement: 64 MiB, twice what SQL Server takes. */

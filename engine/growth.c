@@ -102,6 +102,9 @@ static bool below_min(const struct weir__pool *pool) {
 }
 
 void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
+  if (pool->closed) {
+    return;
+  }
   give_to_waiters(pool, wakes);
   if (pool->waiting.n != 0 && pool->n_closing != 0) {
     weir__tend(pool); /* places that are closing are wanted now */
@@ -256,10 +259,15 @@ bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
   } while (!weir__slot_move(slot, word, closing));
   struct weir__pool *pool =
       atomic_load_explicit(&slot->pool, memory_order_relaxed);
+  struct weir__wakes wakes = {.n_asleep = 0};
   weir__mutex_lock(&pool->mu);
-  pool->n_connecting -= state == WEIR_SLOT_CONNECTING;
   pool->n_closing++;
+  if (state == WEIR_SLOT_CONNECTING) {
+    pool->n_connecting--;
+    weir__growth_locked(pool, &wakes);
+  }
   weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, NULL);
   weir__close_begin(weir__slot_session(slot));
   return true;
 }

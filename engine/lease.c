@@ -169,7 +169,9 @@ static void settle(struct weir__lease *lease,
   struct weir__slot *slot = lease->slot;
   uint64_t word = lease->word;
   bool done = false;
-  weir__exec_forget(s);
+  if (!s->reading) {
+    weir__exec_forget(s);
+  }
   if (!discard && !worn_out(lease->pool, slot, word)) {
     if (needs_round_trip(s)) {
       if (reserve(slot, &word)) {

@@ -153,6 +153,11 @@ static int32_t take_wait(struct weir_drv_hconn *s) {
       return breach(s, "an unknown request");
     }
   }
+  if (s->request == WEIR_DRV_REQ_OFFLOAD) {
+    /* Its return is all that counts: nothing else may wake the driver. */
+    s->n_wants = 0;
+    s->wait.timer = WEIR_DRV_NEVER;
+  }
   return waits_for_nothing(s) ? breach(s, "a wait for nothing") : WEIR_DRV_WAIT;
 }
 
@@ -185,6 +190,10 @@ static int32_t step_once(struct weir_drv_hconn *s, uint32_t why) {
                                .n_want = s->n_wants,
                                .want = wants};
   memcpy(wants, s->wants, s->n_wants * sizeof wants[0]);
+  if (s->cancel_untold) {
+    s->cancel_untold = false;
+    wake.why |= WEIR_DRV_WHY_CANCEL;
+  }
   if (weir__request_answered(s)) {
     wake.why |= WEIR_DRV_WHY_REPLY;
     weir__request_reply(s, &wake);
@@ -198,8 +207,9 @@ static int32_t step_once(struct weir_drv_hconn *s, uint32_t why) {
 }
 
 static bool may_go_on(struct weir_drv_hconn *s) {
-  return (s->wait.flags & WEIR_DRV_WAIT_AGAIN) != 0 ||
-         weir__request_answered(s);
+  return weir__request_answered(s) ||
+         ((s->wait.flags & WEIR_DRV_WAIT_AGAIN) != 0 &&
+          !weir__request_offloaded(s));
 }
 
 /* Steps while the driver could go on at once. */
@@ -216,6 +226,9 @@ static int32_t go_on(struct weir_drv_hconn *s, int32_t status) {
 }
 
 int32_t weir__op_turn(struct weir_drv_hconn *session, uint32_t why) {
+  if (weir__request_offloaded(session)) {
+    return WEIR_DRV_WAIT;
+  }
   return go_on(session, step_once(session, why));
 }
 
@@ -226,6 +239,7 @@ uint64_t weir__op_wake_at(struct weir_drv_hconn *session) {
 static void begin(struct weir_drv_hconn *s, int32_t phase) {
   s->phase = phase;
   s->cancelling = false;
+  s->cancel_untold = false;
   s->expired = false;
   s->n_wants = 0;
   s->request = WEIR_DRV_REQ_NONE;
@@ -292,9 +306,10 @@ int32_t weir__op_cancel(struct weir_drv_hconn *session) {
   if (status == WEIR_DRV_E_UNSUPPORTED) {
     return status;
   }
+  session->cancel_untold = true; /* to the first step after cancel() */
   /* DONE from cancel() only says that the attention is on its way. */
   if (status == WEIR_DRV_DONE) {
-    return weir__op_turn(session, WEIR_DRV_WHY_CANCEL);
+    return weir__op_turn(session, 0);
   }
   return go_on(session, after(session, status));
 }

@@ -42,7 +42,8 @@ int32_t weir__op_logout(struct weir_drv_hconn *session);
 int32_t weir__op_cancel(struct weir_drv_hconn *session);
 
 /* Goes on: why is WEIR_DRV_WHY_*.  Adds WEIR_DRV_WHY_REPLY by itself when an
- * answer has come. */
+ * answer has come.  Answers WEIR_DRV_WAIT, and calls nothing, while an offloaded
+ * function runs. */
 int32_t weir__op_turn(struct weir_drv_hconn *session, uint32_t why);
 
 /* When to go on at the latest: the driver's timer, or 0 to go on at once. */

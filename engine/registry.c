@@ -159,13 +159,17 @@ static struct weir__pool *find_locked(struct weir__registry *registry,
   return pool;
 }
 
+static int refuse_closed(struct weir_error *err) {
+  return weir__error_set(err, WEIR_E_CLOSED, WEIR_PHASE_NONE,
+                         "the engine is shutting down");
+}
+
 static int insert_locked(struct weir__engine *engine,
                          struct weir__pool *pool,
                          struct weir_error *err) {
   struct weir__pool **bucket = bucket_of(engine->registry, pool->key);
   if (!weir__engine_adopt(engine, pool)) {
-    return weir__error_set(err, WEIR_E_CLOSED, WEIR_PHASE_NONE,
-                           "the engine is shutting down");
+    return refuse_closed(err);
   }
   pool->next_in_bucket = *bucket;
   *bucket = pool;
@@ -198,6 +202,9 @@ static int find_or_make(struct weir__engine *engine,
   if (pool == NULL) {
     pool = fresh;
     rc = insert_locked(engine, pool, err);
+  } else if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) != 0) {
+    /* Closed pools leave the table first, but not those that shutdown closes. */
+    rc = refuse_closed(err);
   }
   pool->references += rc == WEIR_OK;
   *out_pool = pool;

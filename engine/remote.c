@@ -6,6 +6,7 @@
 #include "base/container.h"
 #include "engine.h"
 #include "op.h"
+#include "pool.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 
@@ -124,6 +125,12 @@ static int arm_one(struct weir_drv_hconn *s, uint32_t i) {
   return weir__reactor_watch(reactor(s), watch, events);
 }
 
+/* Nobody wants what a closed pool is still opening or resetting.  tend.c ends
+ * what the reactor has when the pool closes; this is for what comes later. */
+static bool unwanted(const struct weir_drv_hconn *s) {
+  return !s->closing && (weir__load_seq_u64(&s->pool->q) & WEIR_Q_CLOSED) != 0;
+}
+
 static void arm(struct weir_drv_hconn *s) {
   /* Two passes: a descriptor that moves from one want to another must leave its
    * old watch before it can have a new one. */
@@ -143,6 +150,9 @@ static void arm(struct weir_drv_hconn *s) {
       finish(s);
       return;
     }
+  }
+  if (unwanted(s)) {
+    s->limit = 0;
   }
   uint64_t at = weir__op_wake_at(s);
   weir__reactor_timer(reactor(s), &s->timer, at < s->limit ? at : s->limit);

@@ -164,6 +164,11 @@ bool weir__request_answered(struct weir_drv_hconn *session) {
   return session->replied;
 }
 
+bool weir__request_offloaded(struct weir_drv_hconn *session) {
+  return session->request == WEIR_DRV_REQ_OFFLOAD &&
+         !weir__request_answered(session);
+}
+
 void weir__request_end(struct weir_drv_hconn *session) {
   weir__lookup_fini(&session->lookup);
   session->rep_cred = (struct weir_drv_rep_cred){0};

@@ -15,6 +15,10 @@ bool weir__request_begin(struct weir_drv_hconn *session, const void *arg);
 /* True if the open request has been answered and the owner may use it now. */
 bool weir__request_answered(struct weir_drv_hconn *session);
 
+/* True while an offloaded function of the driver may be running: no call on the
+ * connection is legal then but interrupt(). */
+bool weir__request_offloaded(struct weir_drv_hconn *session);
+
 /* Puts the answer into *wake, for one step. */
 void weir__request_reply(struct weir_drv_hconn *session,
                          struct weir_drv_wake *wake);

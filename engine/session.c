@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "base/container.h"
 #include "engine.h"
 #include "loader.h"
 #include "pool.h"
 #include "remote.h"
+#include "request.h"
 #include "rows.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
@@ -74,6 +76,18 @@ void weir__session_abort(struct weir_drv_hconn *session) {
   WEIR_ASSERT(weir__mutex_none_held());
   if (session->conn != NULL) {
     session->driver->table.abort_conn(session->conn, WEIR_DRV_ABORT_CLOSE);
+  }
+}
+
+void weir__session_forget(struct weir_drv_hconn *session) {
+  if (session->conn != NULL) {
+    session->driver->table.abort_conn(session->conn, WEIR_DRV_ABORT_FORGET);
+  }
+  for (uint32_t i = 0; i < WEIR_STREAMS_MAX; i++) {
+    weir_drv_stream *stream = session->streams.slot[i];
+    if (stream != NULL) {
+      (void)close(weir__stream_fd(stream));
+    }
   }
 }
 
@@ -144,7 +158,7 @@ bool weir__session_fact(struct weir_drv_hconn *session,
   if (cap != 0) {
     buf[0] = '\0';
   }
-  if (session->conn == NULL ||
+  if (session->conn == NULL || weir__request_offloaded(session) ||
       session->driver->table.get(session->conn, what, &value) !=
           WEIR_DRV_DONE) {
     return false;

@@ -72,7 +72,9 @@ struct weir_drv_hconn {
   uint64_t limit;  /* when a connect or a reset must have ended; WEIR_NEVER */
   int32_t status;  /* what the last driver call answered */
   bool cancelling; /* cancel() was called; limit is then the grace's end */
-  bool expired;    /* the deadline passed: the result is a time-out */
+  bool cancel_untold; /* no step() has been told of that cancel() yet */
+  bool expired;       /* the deadline passed: the result is a time-out */
+  bool closed;        /* shutdown took the lease away in the middle of it */
   struct weir_drv_wait wait;
   struct weir_drv_want wants[WEIR_DRV_WANT_MAX]; /* the wait's, with ready */
   uint32_t n_wants;
@@ -136,6 +138,10 @@ void weir__session_free(struct weir_drv_hconn *session);
 
 /* Ends the driver connection by force; the session stays. */
 void weir__session_abort(struct weir_drv_hconn *session);
+
+/* In a forked child: closes the descriptors with close(2), takes no lock and
+ * frees nothing. */
+void weir__session_forget(struct weir_drv_hconn *session);
 
 /* Takes a descriptor of the driver's own out of every poller. */
 void weir__session_forget_fd(struct weir_drv_hconn *session, weir_drv_fd fd);

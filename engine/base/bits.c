@@ -56,33 +56,43 @@ void weir__bits_set(struct weir__bits *bits, uint32_t i) {
   }
 }
 
-/* Clears the summary bit over an empty word of `level`, then looks again. */
-static void tidy(struct weir__bits *bits, uint32_t level, uint32_t word) {
-  while (level + 1 < bits->levels) {
-    _Atomic uint64_t *below = &bits->level[level][word];
-    if (weir__load_seq_u64(below) != 0) {
-      return;
-    }
-    _Atomic uint64_t *above = &bits->level[level + 1][word / 64u];
-    (void)weir__and_seq_u64(above, ~bit(word));
-    if (weir__load_seq_u64(below) != 0) {
-      (void)weir__or_seq_u64(above, bit(word));
-      /* Levels above may have been tidied meanwhile: set them again, too. */
-      uint32_t up = word / 64u;
-      for (uint32_t l = level + 2; l < bits->levels; l++) {
-        (void)weir__or_seq_u64(&bits->level[l][up / 64u], bit(up));
-        up /= 64u;
-      }
-      return;
-    }
+/* Sets the summary bits over a word of `level` again: levels above may have been
+ * tidied meanwhile, too. */
+static void restore(struct weir__bits *bits, uint32_t level, uint32_t word) {
+  for (uint32_t l = level + 1; l < bits->levels; l++) {
+    (void)weir__or_seq_u64(&bits->level[l][word / 64u], bit(word));
     word /= 64u;
-    level++;
+  }
+}
+
+/* Clears the summary bit over an empty word of `level`, then looks again.  False:
+ * the word is not empty. */
+static bool tidy_one(struct weir__bits *bits, uint32_t level, uint32_t word) {
+  _Atomic uint64_t *below = &bits->level[level][word];
+  _Atomic uint64_t *above = &bits->level[level + 1][word / 64u];
+  if (weir__load_seq_u64(below) != 0) {
+    return false;
+  }
+  (void)weir__add_acq_rel_u32(&bits->tidy_begun, 1);
+  (void)weir__and_seq_u64(above, ~bit(word));
+  bool empty = weir__load_seq_u64(below) == 0;
+  if (!empty) {
+    restore(bits, level, word);
+  }
+  (void)weir__add_acq_rel_u32(&bits->tidy_done, 1);
+  return empty;
+}
+
+static void tidy(struct weir__bits *bits, uint32_t word) {
+  for (uint32_t level = 0;
+       level + 1 < bits->levels && tidy_one(bits, level, word); level++) {
+    word /= 64u;
   }
 }
 
 void weir__bits_clear(struct weir__bits *bits, uint32_t i) {
   (void)weir__and_seq_u64(&bits->level[0][i / 64u], ~bit(i));
-  tidy(bits, 0, i / 64u);
+  tidy(bits, i / 64u);
 }
 
 /* The lowest set bit of a level at or above from in from's own word, or none. */
@@ -107,7 +117,7 @@ static uint32_t level_size(const struct weir__bits *bits, uint32_t level) {
 /* Up while there is nothing in the rest of the word, down along the lowest
  * summary bits.  A summary bit over an empty word sends the search on behind it;
  * whoever emptied the word tidies the bit away. */
-uint32_t weir__bits_next(struct weir__bits *bits, uint32_t from) {
+static uint32_t search(const struct weir__bits *bits, uint32_t from) {
   uint32_t level = 0;
   while (level < bits->levels && from < level_size(bits, level)) {
     uint32_t found = in_word(bits, level, from);
@@ -126,4 +136,32 @@ uint32_t weir__bits_next(struct weir__bits *bits, uint32_t from) {
     }
   }
   return WEIR_BITS_NONE;
+}
+
+/* Without the summary. */
+static uint32_t next_of_leaves(struct weir__bits *bits, uint32_t from) {
+  uint32_t word = from / 64u;
+  uint64_t set = weir__load_seq_u64(&bits->level[0][word]) &
+                 (~UINT64_C(0) << (from % 64u));
+  while (set == 0) {
+    if (++word == words_for(bits->size)) {
+      return WEIR_BITS_NONE;
+    }
+    set = weir__load_seq_u64(&bits->level[0][word]);
+  }
+  return word * 64u + (uint32_t)__builtin_ctzll(set);
+}
+
+/* A summary bit that was cleared before a search began and is set again after
+ * it shows in the first look, one cleared meanwhile in the second. */
+uint32_t weir__bits_next(struct weir__bits *bits, uint32_t from) {
+  if (from >= bits->size) {
+    return WEIR_BITS_NONE;
+  }
+  uint32_t done = weir__load_acquire_u32(&bits->tidy_done);
+  uint32_t begun = weir__load_acquire_u32(&bits->tidy_begun);
+  uint32_t found = search(bits, from);
+  bool sure =
+      done == begun && weir__load_acquire_u32(&bits->tidy_begun) == begun;
+  return sure || found / 64u == from / 64u ? found : next_of_leaves(bits, from);
 }

@@ -2,11 +2,14 @@
 /* bits.h - a set of small numbers that finds its lowest member fast: a bitmap
  * with one summary bit for each 64 bits below, up to 262,144 members.
  *
- * Every operation may run beside every other.  A summary bit is a superset: it
- * may be set over an empty word for a moment, never clear over a word that stays
- * set.  Setting writes the leaf before it looks at the summary; clearing looks
- * at the leaf again after it has cleared the summary; all of it is sequentially
- * consistent, so one of the two sees the other. */
+ * Every operation may run beside every other.  A summary bit may be set over an
+ * empty word for a moment.  Setting writes the leaf before it looks at the
+ * summary; clearing looks at the leaf again after it has cleared the summary and
+ * sets it again if need be; all of it is sequentially consistent, so one of the
+ * two sees the other.  Between those two looks a summary bit is clear over a word
+ * that is not empty: such moments are counted, and a search that meets one goes
+ * through the leaves instead.  So a search never misses a member that is in the
+ * set all the while. */
 #ifndef WEIR_BASE_BITS_H
 #define WEIR_BASE_BITS_H
 
@@ -21,6 +24,8 @@
 struct weir__bits {
   uint32_t size;
   uint32_t levels;
+  _Atomic uint32_t tidy_begun; /* summary bits being cleared, and done with */
+  _Atomic uint32_t tidy_done;
   _Atomic uint64_t *level[WEIR_BITS_LEVELS]; /* [0] the members themselves */
 };
 

@@ -394,9 +394,13 @@ struct weir_exec_opts {
 
 /* Sends a statement.  opts: optional.  The result is read with weir_next()
  * until it answers WEIR_ITEM_DONE or fails.  Returns WEIR_E_FAIL (*err: the
- * server's or the network's complaint), WEIR_E_TIMEOUT, WEIR_E_BUSY (a result
- * is still being read), WEIR_E_HANDLE, WEIR_E_ARG.  sql is UTF-8 of sql_len
- * bytes and is not needed after the call.  Blocks: until the first answer. */
+ * server's or the network's complaint), WEIR_E_TIMEOUT, WEIR_E_CANCELLED,
+ * WEIR_E_CLOSED (the engine was shut down meanwhile), WEIR_E_BUSY (a result
+ * is still being read), WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM.  After a
+ * failure the request has ended; messages that the server sent before it can
+ * still be read with weir_next() until that answers WEIR_E_ARG.  sql is UTF-8 of
+ * sql_len bytes and is not needed after the call.  Blocks: until the first
+ * answer. */
 WEIR_API int32_t weir_exec(weir_h lease,
                            const char *sql,
                            uint64_t sql_len,
@@ -404,9 +408,12 @@ WEIR_API int32_t weir_exec(weir_h lease,
                            struct weir_error *err);
 
 /* Reads the next piece of the running request's result into *out.  After
- * WEIR_ITEM_DONE, or a failure, the request has ended.  Returns WEIR_E_FAIL (a
- * statement failed: *err), WEIR_E_TIMEOUT, WEIR_E_CANCELLED, WEIR_E_HANDLE,
- * WEIR_E_ARG (no request is running), WEIR_E_NOMEM, WEIR_E_SPACE.
+ * WEIR_ITEM_DONE, or a failure, the request has ended; messages that the server
+ * sent before a failure are told first, the failure by the call after them.
+ * Returns WEIR_E_FAIL (a statement failed: *err), WEIR_E_TIMEOUT,
+ * WEIR_E_CANCELLED, WEIR_E_CLOSED (the engine was shut down), WEIR_E_HANDLE,
+ * WEIR_E_ARG (no request is running and no message is left), WEIR_E_NOMEM;
+ * WEIR_E_SPACE: too many batches are held; free some and call again.
  * Blocks: until there is something, up to the request's time-out. */
 WEIR_API int32_t weir_next(weir_h lease,
                            struct weir_item *out,

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* fixture.h - an engine with the mock driver, for tests of the engine's core.
+ *
+ * Every pool is opened with Mock Strict, so that a breach of the driver's
+ * contract aborts the test, and fixture_close() demands that the engine shuts
+ * down clean and that the mock saw no misuse. */
+#ifndef WEIR_TEST_FIXTURE_H
+#define WEIR_TEST_FIXTURE_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "weir.h"
+
+#include "drivers/mock/mock_control.h"
+
+struct fixture {
+  weir_h engine;
+  weir_drv_drv *drv;
+  const struct mock_control *mock;
+  struct weir_error err; /* of the last call through the fixture */
+  int virtual_time;
+};
+
+#define FIXTURE_MS INT64_C(1000000)
+#define FIXTURE_S  INT64_C(1000000000)
+
+/* An engine in real or in virtual time (virtual_clock.h). */
+void fixture_open(struct fixture *f);
+void fixture_open_virtual(struct fixture *f);
+
+/* Shuts down at once; aborts the test unless that answers WEIR_OK. */
+void fixture_close(struct fixture *f);
+
+/* Fails the test unless the mock has seen only legal calls. */
+void fixture_check_mock(const struct fixture *f);
+
+/* Opens a pool: "Driver=mock;Mock Strict=true;" and what fmt says. */
+weir_h fixture_pool(struct fixture *f, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* An acquire that must succeed. */
+weir_h fixture_acquire(struct fixture *f, weir_h pool);
+
+/* weir_exec() of a text; its result. */
+int fixture_exec(struct fixture *f, weir_h lease, const char *sql);
+
+/* Reads to the end of the request; WEIR_OK or its failure. */
+int fixture_drain(struct fixture *f, weir_h lease);
+
+/* exec and drain. */
+int fixture_run(struct fixture *f, weir_h lease, const char *sql);
+
+/* Runs a statement and returns the number in its first cell of the column. */
+int64_t fixture_number(struct fixture *f,
+                       weir_h lease,
+                       const char *sql,
+                       unsigned column);
+
+struct weir_pool_stats fixture_stats(weir_h pool);
+struct mock_counts fixture_counts(const struct fixture *f);
+
+/* Waits (10 s of real time at most) until what the statistics or the mock count
+ * there is n; fails the test otherwise. */
+void fixture_await_stat(weir_h pool, size_t offset, uint32_t n);
+void fixture_await_count(const struct fixture *f, size_t offset, uint64_t n);
+#define AWAIT_STAT(pool, member, n) \
+  fixture_await_stat((pool), offsetof(struct weir_pool_stats, member), (n))
+#define AWAIT_COUNT(f, member, n) \
+  fixture_await_count((f), offsetof(struct mock_counts, member), (n))
+
+/* The same for the number of offload threads that are inside a function. */
+void fixture_await_offload(const struct fixture *f, uint32_t busy);
+
+/* Waits until the reactor has done what was posted to it and what that posted
+ * once. */
+void fixture_sync(const struct fixture *f);
+
+/* Moves virtual time and waits for the reactor to act on it. */
+void fixture_advance(const struct fixture *f, uint64_t ns);
+
+/* A thread that acquires. */
+struct acquirer {
+  pthread_t thread;
+  weir_h pool;
+  int64_t timeout_ns;
+  int rc;
+  weir_h lease;
+  struct weir_error err;
+  uint64_t ended; /* weir__clock_now() when it came back */
+  unsigned order; /* how many acquirers came back before it */
+};
+
+void acquirer_start(struct acquirer *a, weir_h pool, int64_t timeout_ns);
+int acquirer_join(struct acquirer *a);
+
+/* A thread that runs a statement to its end. */
+struct runner {
+  pthread_t thread;
+  struct fixture *f;
+  weir_h lease;
+  const char *sql;
+  int64_t timeout_ns;
+  int rc;
+  struct weir_error err;
+  uint64_t ended;
+};
+
+void runner_start(struct runner *r,
+                  struct fixture *f,
+                  weir_h lease,
+                  const char *sql);
+int runner_join(struct runner *r);
+
+#endif
