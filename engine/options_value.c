@@ -27,8 +27,8 @@ static int refuse(const struct weir_drv_option_info *info,
 /* Reads "-123"; negative says whether a sign may be there. */
 static bool read_whole(const char *p, size_t n, bool negative, int64_t *out) {
   char digits[24];
-  bool sign = n != 0 && p[0] == '-';
-  if (n == sign || n >= sizeof digits || (sign && !negative) ||
+  const size_t sign = n != 0 && p[0] == '-' ? 1 : 0;
+  if (n == sign || n >= sizeof digits || (sign != 0 && !negative) ||
       strspn(p + sign, "0123456789") != n - sign) {
     return false;
   }

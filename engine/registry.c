@@ -94,6 +94,7 @@ static int split(struct parts *parts,
   const struct weir_drv_option_info *info = NULL;
   uint32_t n = 0;
   uint32_t stride = 0;
+  WEIR_ASSERT(parts->driver != NULL);
   const struct weir_driver *table = &parts->driver->table;
   if (table->options(parts->driver->instance, &info, &n, &stride) !=
       WEIR_DRV_DONE) {
@@ -241,6 +242,7 @@ int weir__registry_open(struct weir__engine *engine,
   if (rc != WEIR_OK) {
     return rc;
   }
+  WEIR_ASSERT(pool != NULL);
   uint64_t handle = pool->handle;
   uint32_t startup = weir__pool_settings(pool)->startup;
   if (startup == WEIR_STARTUP_REQUIRE) {

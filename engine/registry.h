@@ -26,7 +26,7 @@ int weir__registry_open(struct weir__engine *engine,
                         uint64_t len,
                         uint64_t *out_pool,
                         struct weir_error *err);
-int weir__registry_close(uint64_t pool);
+int weir__registry_close(uint64_t handle);
 
 /* The key's text for a connection string. */
 int weir__registry_key(struct weir__engine *engine,

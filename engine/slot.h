@@ -49,9 +49,9 @@ struct weir__slot {
    * becomes idle. */
   _Atomic uint64_t idle_since;
   _Atomic uint64_t expires; /* end of the session's life; WEIR_NEVER: none */
-  _Atomic uint32_t served; /* leases given to the present session; owner's */
-  _Atomic uint32_t ran;    /* 1: the present lease used the driver; owner's */
-  _Atomic uint64_t uses;   /* leases given; written by the owner */
+  _Atomic uint32_t served;  /* leases given to the present session; owner's */
+  _Atomic uint32_t ran;     /* 1: the present lease used the driver; owner's */
+  _Atomic uint64_t uses;    /* leases given; written by the owner */
   struct weir__pool *_Atomic pool; /* relaxed; changes while EMPTY only */
   struct weir_drv_hconn *_Atomic session; /* the owner's; NULL while EMPTY */
   /* Cancel: the lease whose request is to stop, and who to wake for it. */

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define weir_container_of(pointer, type, member)                               \
+#define weir_container_of(pointer, type, member) \
   ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 #endif

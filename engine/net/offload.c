@@ -156,6 +156,7 @@ static void enqueue(struct weir__offload *o,
 
 static void dequeue(struct weir__offload *o, struct weir__job *job) {
   struct weir__lane *lane = job->lane;
+  WEIR_ASSERT(lane != NULL);
   if (job->prev == NULL) {
     lane->first = job->next;
   } else {

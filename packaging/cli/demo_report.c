@@ -18,14 +18,18 @@ static int compare_ns(const void *a, const void *b) {
   return left < right ? -1 : left > right;
 }
 
-/* Sorts values; of an even number the lower of the two in the middle. */
+/* Sorts values; of an even number the lower of the two in the middle, and 0 of
+ * none. */
 static int64_t median(int64_t *values, uint32_t n) {
+  if (n == 0) {
+    return 0;
+  }
   qsort(values, n, sizeof *values, compare_ns);
   return values[(n - 1) / 2];
 }
 
 int64_t demo_report_one(const struct demo_report *report) {
-  int64_t values[MEDIAN_MAX];
+  int64_t values[MEDIAN_MAX] = {0};
   uint32_t n = report->n_alone < MEDIAN_MAX ? report->n_alone : MEDIAN_MAX;
   for (uint32_t i = 0; i < n; i++) {
     values[i] = report->alone[i].wall_ns;
@@ -99,8 +103,8 @@ static void add_round(struct total *total, const struct demo_ramp *ramp) {
 
 static struct total add_up(const struct demo_report *report) {
   struct total total = {.sessions_distinct = UINT32_MAX};
-  int64_t walls[MEDIAN_MAX];
-  int64_t queries[MEDIAN_MAX];
+  int64_t walls[MEDIAN_MAX] = {0};
+  int64_t queries[MEDIAN_MAX] = {0};
   uint32_t n = report->rounds < MEDIAN_MAX ? report->rounds : MEDIAN_MAX;
   for (uint32_t i = 0; i < n; i++) {
     add_round(&total, &report->ramps[i]);
@@ -109,7 +113,7 @@ static struct total add_up(const struct demo_report *report) {
   }
   total.wall_ns = median(walls, n);
   total.wall_min_ns = walls[0];
-  total.wall_max_ns = walls[n - 1];
+  total.wall_max_ns = walls[n > 0 ? n - 1 : 0];
   total.query_ns = median(queries, n);
   return total;
 }
