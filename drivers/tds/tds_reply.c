@@ -541,7 +541,10 @@ weir_drv_status tds_reply_read(struct weir_drv_conn *c, struct tds_turn *t) {
     int64_t why = 0;
     int ev = c->reply.held;
     c->reply.held = 0;
-    rc = handle(c, t, ev != 0 ? ev : next_event(c, &why), why);
+    if (ev == 0) {
+      ev = next_event(c, &why);
+    }
+    rc = handle(c, t, ev, why);
   } while (rc == TDS_NEXT);
   return rc;
 }

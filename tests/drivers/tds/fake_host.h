@@ -130,6 +130,9 @@ const char *fake_diags(struct fake *f);
 /* Appends bytes; aborts without memory. */
 void fake_add(struct fake_bytes *b, const void *p, size_t n);
 
+/* Copies a text that has no end to one of cap bytes that has. */
+void fake_copy(char *to, size_t cap, const char *p, size_t n);
+
 /* Reads hex digits, blanks ignored.  Returns bytes to be freed. */
 uint8_t *fake_unhex(const char *hex, size_t *out_n);
 

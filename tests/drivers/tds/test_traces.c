@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* test_traces.c - replays what a real server once said.
+ *
+ * Usage: test_tds_traces [folder].  Prints each trace as replayed, not yet or
+ * never, with the reason, and fails if one that is listed in REPLAYED is not
+ * replayed or a replay gives something else than was recorded. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tds_wire.h"
+#include "trace.h"
+
+/* Traces that no decoder can replay. */
+static const struct {
+  const char *id;
+  const char *why;
+} never[] = {
+    {"rpc-cursor-raw", "its rows hold four bytes more than their metadata "
+                       "announces: an error of that server"},
+    {"client-close-mid-response-tedious", "the last reply is cut: the client "
+                                          "closed"},
+    {"login-plain-tlsforced-freetds", "encrypted behind the handshake"},
+};
+
+/* Traces that decode, but to other results than were recorded, for want of
+ * something that is still to be built. */
+static const char *const later[] = {
+    "type-codepage-cjk-tedious",  "type-codepage-more-freetds",
+    "type-codepage-more-tedious", "type-codepage-pymssql",
+    "type-codepage-tedious",
+};
+
+static bool is_later(const char *id) {
+  for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
+    if (strcmp(later[i], id) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static const char *reason_never(const char *id) {
+  for (size_t i = 0; i < sizeof never / sizeof never[0]; i++) {
+    if (strcmp(never[i].id, id) == 0) {
+      return never[i].why;
+    }
+  }
+  return NULL;
+}
+
+/* Whole, byte by byte, in random pieces: all must give the same.
+ * Returns 0, 1 (not yet) or -1. */
+static int replay(struct trace *t) {
+  json_t *whole = NULL;
+  int rc = trace_decode(t, 0, 0, &whole);
+  if (rc == TDS_E_UNSUPPORTED) {
+    return 1;
+  }
+  if (rc < 0) {
+    return -1;
+  }
+  rc = trace_compare(t, whole);
+  for (uint32_t seed = 0; seed < 3 && rc == 0; seed++) {
+    json_t *cut = NULL;
+    rc = trace_decode(t, 1, seed, &cut);
+    if (rc == 0 && !json_equal(whole, cut)) {
+      (void)snprintf(t->why, sizeof t->why, "other results in pieces");
+      rc = -1;
+    }
+    json_decref(cut);
+  }
+  json_decref(whole);
+  return rc;
+}
+
+struct tally {
+  unsigned replayed;
+  unsigned later;
+  unsigned never;
+  unsigned failed;
+  char *listed; /* the text of REPLAYED, a name a line */
+};
+
+/* Whether the list has the line. */
+static bool is_listed(const struct tally *n, const char *id) {
+  char line[300];
+  (void)snprintf(line, sizeof line, "\n%s\n", id);
+  return strstr(n->listed, line) != NULL;
+}
+
+static void judge(struct tally *n, const char *path, const char *id) {
+  struct trace t;
+  const char *why = reason_never(id);
+  if (why != NULL) {
+    (void)printf("never     %s: %s\n", id, why);
+    n->never++;
+    return;
+  }
+  int rc = trace_load(&t, path);
+  rc = rc == 0 ? replay(&t) : rc;
+  if (rc == 0) {
+    (void)printf("replayed  %s%s\n", id, is_listed(n, id) ? "" : " (new)");
+    n->replayed++;
+  } else if (is_later(id)) {
+    (void)printf("not yet   %s: code pages other than 1252\n", id);
+    n->later++;
+  } else if (rc == 1 && !is_listed(n, id)) {
+    (void)printf("not yet   %s: %s\n", id, t.why);
+    n->later++;
+  } else {
+    (void)printf("FAILED    %s: %s\n", id, t.why);
+    n->failed++;
+  }
+  trace_free(&t);
+}
+
+static char *read_list(const char *folder) {
+  char path[4096];
+  char *text = calloc(1, 65536);
+  (void)snprintf(path, sizeof path, "%s/REPLAYED", folder);
+  FILE *f = fopen(path, "r");
+  if (text == NULL || f == NULL) {
+    perror(path);
+    exit(1);
+  }
+  text[0] = '\n';
+  (void)fread(text + 1, 1, 65534, f);
+  (void)fclose(f);
+  return text;
+}
+
+/* Listed traces whose file is gone. */
+static void look_for_lost(struct tally *n, const char *folder) {
+  char *save = NULL;
+  for (char *id = strtok_r(n->listed, "\n", &save); id != NULL;
+       id = strtok_r(NULL, "\n", &save)) {
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s.json", folder, id);
+    FILE *f = fopen(path, "r");
+    if (f == NULL) {
+      (void)printf("FAILED    %s: listed, but there is no such file\n", id);
+      n->failed++;
+    } else {
+      (void)fclose(f);
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  char folder[4096];
+  struct tally n = {0};
+  struct dirent **names = NULL;
+  const char *source = getenv("WEIR_SOURCE_DIR");
+  (void)snprintf(folder, sizeof folder, "%s/tests/drivers/tds/traces",
+                 source == NULL ? "." : source);
+  if (argc > 1) {
+    (void)snprintf(folder, sizeof folder, "%s", argv[1]);
+  }
+  n.listed = read_list(folder);
+  int count = scandir(folder, &names, NULL, alphasort);
+  for (int i = 0; i < count; i++) {
+    char path[8192];
+    char *dot = strstr(names[i]->d_name, ".json");
+    if (dot != NULL) {
+      (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
+      *dot = '\0';
+      judge(&n, path, names[i]->d_name);
+    }
+    free(names[i]);
+  }
+  free(names);
+  look_for_lost(&n, folder);
+  free(n.listed);
+  (void)printf("%u replayed, %u not yet, %u never\n", n.replayed, n.later,
+               n.never);
+  (void)printf("%u passed, %u failed\n", n.replayed, n.failed);
+  return n.failed > 0 || n.replayed == 0;
+}
