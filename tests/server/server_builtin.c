@@ -243,7 +243,7 @@ struct tdsd_type tdsd_function_type(const struct tdsd_expr *expr) {
                            .nullable = true};
   switch (expr->slot) {
   case FN_ISNULL:
-    type = expr->args[0]->type;
+    type = expr->args[expr->args[0]->type.untyped ? 1 : 0]->type;
     type.nullable = true;
     break;
   case FN_COALESCE:

@@ -218,6 +218,19 @@ static void handshake_over(struct tdsd_conn *conn) {
                    : TDSD_CONN_TLS;
 }
 
+/* Decrypts; false if nothing more can come of it. */
+static bool decrypt(struct tdsd_conn *conn) {
+  char why[256];
+  int rc = tdsd_tls_read(conn->tls, &conn->clear, why, sizeof why);
+  if (rc < 0) {
+    refuse(conn, why);
+  } else if (rc > 0) {
+    conn->dead = true; /* a goodbye is the end, as EOF is */
+  }
+  tdsd_tls_take(conn->tls, &conn->tx);
+  return rc == 0;
+}
+
 static bool pump_handshake(struct tdsd_conn *conn) {
   char why[256];
   if (!(conn->wrapped ? give_wrapped(conn) : give_bare(conn))) {
@@ -231,21 +244,10 @@ static bool pump_handshake(struct tdsd_conn *conn) {
   }
   if (rc > 0) {
     handshake_over(conn);
+    /* A bare handshake's last bytes may have brought the first request. */
+    return conn->wrapped || decrypt(conn);
   }
   return true;
-}
-
-/* Decrypts; false if nothing more can come of it. */
-static bool decrypt(struct tdsd_conn *conn) {
-  char why[256];
-  int rc = tdsd_tls_read(conn->tls, &conn->clear, why, sizeof why);
-  if (rc < 0) {
-    refuse(conn, why);
-  } else if (rc > 0) {
-    conn->dead = true; /* a goodbye is the end, as EOF is */
-  }
-  tdsd_tls_take(conn->tls, &conn->tx);
-  return rc == 0;
 }
 
 /* Exactly one TLS record at a time, because what follows LOGIN7's first packet

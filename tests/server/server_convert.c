@@ -174,7 +174,11 @@ static int set_text(const struct job *job, const char *text, size_t len) {
   if (copy == NULL) {
     return no_memory(job);
   }
-  memcpy(copy, text, keep);
+  if (tdsd_kind_is_wide(to->kind)) {
+    memcpy(copy, text, keep);
+  } else {
+    keep = tdsd_text_narrow(text, keep, copy);
+  }
   memset(copy + keep, ' ', blanks);
   job->out->bytes = copy;
   job->out->len = keep + blanks;

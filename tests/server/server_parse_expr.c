@@ -7,6 +7,7 @@
 #include "server_const.h"
 #include "server_eval.h"
 #include "server_parse.h"
+#include "server_text.h"
 
 static struct tdsd_expr *new_expr(struct tdsd_parser *parser,
                                   enum tdsd_expr_kind kind,
@@ -218,15 +219,23 @@ int tdsd_parse_type(struct tdsd_parser *parser,
 
 /* Literals. */
 
-static void text_literal(struct tdsd_value *value,
-                         const struct tdsd_token *token) {
-  bool wide = token->lexeme == TDSD_LEX_WIDE;
-  struct tdsd_value units = {
-      .type = {.kind = wide ? TDSD_NVARCHAR : TDSD_VARCHAR}};
-  *value = units;
-  value->bytes = token->text;
-  value->len = token->len;
+static int text_literal(struct tdsd_parser *parser, struct tdsd_value *value) {
+  const struct tdsd_token *token = &parser->token;
+  if (token->lexeme == TDSD_LEX_WIDE) {
+    value->type.kind = TDSD_NVARCHAR;
+    value->bytes = token->text;
+    value->len = token->len;
+  } else {
+    char *narrow = tdsd_arena_take(parser->arena, token->len + 1);
+    if (narrow == NULL) {
+      return tdsd_parse_no_memory(parser);
+    }
+    value->type.kind = TDSD_VARCHAR;
+    value->bytes = narrow;
+    value->len = tdsd_text_narrow(token->text, token->len, narrow);
+  }
   value->type.size = tdsd_value_units(value);
+  return 0;
 }
 
 static int binary_literal(struct tdsd_parser *parser,
@@ -289,7 +298,7 @@ static int parse_literal(struct tdsd_parser *parser,
   switch (parser->token.lexeme) {
   case TDSD_LEX_STRING:
   case TDSD_LEX_WIDE:
-    text_literal(&expr->literal, &parser->token);
+    rc = text_literal(parser, &expr->literal);
     break;
   case TDSD_LEX_BINARY:
     rc = binary_literal(parser, &expr->literal);

@@ -157,6 +157,15 @@ size_t tdsd_text_from_1252(const uint8_t *bytes, size_t len, char *out) {
   return n;
 }
 
+size_t tdsd_text_narrow(const char *text, size_t len, char *out) {
+  size_t n = 0;
+  for (size_t at = 0; at < len;) {
+    uint32_t point = tdsd_text_next(text, len, &at);
+    n += put_utf8(out + n, byte_1252(point) == '?' ? '?' : point);
+  }
+  return n;
+}
+
 bool tdsd_text_same(const char *a, const char *b) {
   return strcasecmp(a, b) == 0;
 }

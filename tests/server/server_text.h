@@ -31,6 +31,10 @@ size_t tdsd_text_cut(const char *text, size_t len, size_t units);
 size_t tdsd_text_to_1252(const char *text, size_t len, uint8_t *out);
 size_t tdsd_text_from_1252(const uint8_t *bytes, size_t len, char *out);
 
+/* Writes text with '?' for what Windows-1252 lacks, as a varchar would keep it;
+ * out has room for len bytes.  Returns the number of bytes written. */
+size_t tdsd_text_narrow(const char *text, size_t len, char *out);
+
 /* Decodes one character and moves *at past it; U+FFFD if malformed. */
 uint32_t tdsd_text_next(const char *text, size_t len, size_t *at);
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Columns and values as bytes, worked out by hand from MS-TDS 2.2.5. */
+#include <stdio.h>
+
+#include <criterion/criterion.h>
+
+#include "server_const.h"
+#include "test_support.h"
+
+struct expectation {
+  const char *expr;
+  const char *type; /* TYPE_INFO */
+  const char *value;
+};
+
+/* Runs SELECT expr AS c; the reply must be COLMETADATA with this type, one row
+ * with this value, DONE. */
+static void check(uint32_t version,
+                  const char *row,
+                  const struct expectation *cases,
+                  size_t n) {
+  struct fixture fixture;
+  fixture_login(&fixture, version);
+  for (size_t i = 0; i < n; i++) {
+    char sql[256];
+    char wanted[512];
+    (void)snprintf(sql, sizeof sql, "SELECT %s AS c", cases[i].expr);
+    (void)snprintf(wanted, sizeof wanted, "%s 01\"c\" %s %s FD 1000 C100",
+                   cases[i].type, row, cases[i].value);
+    fixture_batch(&fixture, sql);
+    cr_expect(contains_hex(&fixture.session.out, wanted), "%s", cases[i].expr);
+  }
+  fixture_fini(&fixture);
+}
+
+#define CHECK(version, row, cases) \
+  check(version, row, cases, sizeof cases / sizeof cases[0])
+
+#define COLLATION " 0904D00034 "
+
+Test(types, every_type_has_its_bytes, .timeout = 5) {
+  static const struct expectation cases[] = {
+      {"1", "38", "01000000"},
+      {"CAST(1 AS int)", "26 04", "04 01000000"},
+      {"CAST(255 AS tinyint)", "26 01", "01 FF"},
+      {"CAST(-2 AS smallint)", "26 02", "02 FEFF"},
+      {"CAST(-2 AS bigint)", "26 08", "08 FEFFFFFFFFFFFFFF"},
+      {"CAST(1 AS bit)", "68 01", "01 01"},
+      {"CAST(1.5 AS real)", "6D 04", "04 0000C03F"},
+      {"1.5e0", "3E", "000000000000F83F"},
+      {"CAST(1.5 AS float)", "6D 08", "08 000000000000F83F"},
+      {"1.5", "6C 05 02 01", "05 01 0F000000"},
+      {"CAST(-1.5 AS decimal(19,2))", "6A 09 13 02", "09 00 9600000000000000"},
+      {"CAST(1 AS decimal(28,0))", "6A 0D 1C 00",
+       "0D 01 01000000 00000000 "
+       "00000000"},
+      {"CAST(1 AS decimal(38,0))", "6A 11 26 00",
+       "11 01 01000000 00000000 "
+       "00000000 00000000"},
+      {"CAST(-1.5 AS money)", "6E 08", "08 FFFFFFFF 68C5FFFF"},
+      {"CAST(1.5 AS smallmoney)", "6E 04", "04 983A0000"},
+      {"'ab'", "A7 0200" COLLATION, "0200 6162"},
+      {"CAST('ab' AS char(3))", "AF 0300" COLLATION, "0300 616220"},
+      {"N'ż'", "E7 0200" COLLATION, "0200 7C01"},
+      {"N'\xF0\x9F\x98\x80'", "E7 0400" COLLATION, "0400 3DD800DE"},
+      {"0x0102", "A5 0200", "0200 0102"},
+      {"CAST(0x01 AS binary(2))", "AD 0200", "0200 0100"},
+      {"CAST('ab' AS varchar(max))", "A7 FFFF" COLLATION,
+       "0200000000000000 02000000 6162 00000000"},
+      {"CAST('' AS nvarchar(max))", "E7 FFFF" COLLATION,
+       "0000000000000000 00000000"},
+      {"CAST(0x01 AS varbinary(max))", "A5 FFFF",
+       "0100000000000000 01000000 01 00000000"},
+      {"CAST('2020-01-02' AS date)", "28", "03 91400B"},
+      {"CAST('00:00:01' AS time(0))", "29 00", "03 010000"},
+      {"CAST('00:00:01' AS time(7))", "29 07", "05 8096980000"},
+      {"CAST('2020-01-02 00:00:01' AS datetime2(3))", "2A 03",
+       "07 E8030000 91400B"},
+      {"CAST('2020-01-02 01:00 +01:00' AS datetimeoffset(0))", "2B 00",
+       "08 000000 91400B 3C00"},
+      {"CAST('1900-01-02 00:00:01' AS datetime)", "6F 08",
+       "08 01000000 2C010000"},
+      {"CAST('1900-01-02 00:01' AS smalldatetime)", "6F 04", "04 0100 0100"},
+      {"CAST('00112233-4455-6677-8899-aabbccddeeff' AS uniqueidentifier)",
+       "24 10", "10 33221100 5544 7766 8899AABBCCDDEEFF"},
+  };
+  CHECK(TDSD_V74, "D1", cases);
+}
+
+Test(types, a_null_is_a_bit_since_7_3_b, .timeout = 5) {
+  static const struct expectation cases[] = {
+      {"CAST(NULL AS int)", "26 04", ""},
+      {"CAST(NULL AS varchar(max))", "A7 FFFF" COLLATION, ""},
+  };
+  CHECK(TDSD_V73B, "D2 01", cases);
+}
+
+Test(types, a_null_is_written_out_before_7_3_b, .timeout = 5) {
+  static const struct expectation cases[] = {
+      {"CAST(NULL AS int)", "26 04", "00"},
+      {"CAST(NULL AS decimal(5,2))", "6A 05 05 02", "00"},
+      {"CAST(NULL AS varchar(3))", "A7 0300" COLLATION, "FFFF"},
+      {"CAST(NULL AS varchar(max))", "A7 FFFF" COLLATION, "FFFFFFFFFFFFFFFF"},
+      {"CAST(NULL AS date)", "28", "00"},
+      {"CAST(NULL AS uniqueidentifier)", "24 10", "00"},
+  };
+  CHECK(TDSD_V73A, "D1", cases);
+}
+
+Test(types, new_dates_are_text_before_7_3, .timeout = 5) {
+  static const struct expectation cases[] = {
+      {"CAST('2020-01-02' AS date)", "E7 5000" COLLATION,
+       "1400 \"2020-01-02\""},
+  };
+  CHECK(TDSD_V72, "D1", cases);
+}
+
+Test(types, the_null_bitmap_counts_from_the_low_bit, .timeout = 5) {
+  struct fixture fixture;
+  fixture_login(&fixture, TDSD_V74);
+  fixture_batch(&fixture,
+                "SELECT 1, NULL, 3, 4, 5, 6, 7, 8, NULL, CAST(1 AS tinyint)");
+  cr_assert(contains_hex(&fixture.session.out,
+                         "D2 0201 01000000 03000000 04000000 05000000"
+                         "06000000 07000000 08000000 01 01 FD"));
+  fixture_fini(&fixture);
+}
+
+Test(types, tds_7_1_has_its_narrow_fields, .timeout = 5) {
+  struct fixture fixture;
+  struct tdsd_buf in = {0};
+  fixture_login(&fixture, TDSD_V71);
+  tdsd_packet_write(&in, TDSD_PKT_BATCH, TDSD_ST_EOM, 0, 1,
+                    (const uint8_t *)"s\0e\0l\0e\0c\0t\0 \0001\0", 16);
+  (void)feed_all(&fixture.session, &in);
+  /* user type of 2 bytes; DONE with a count of 4 */
+  cr_assert(contains_hex(&fixture.session.out,
+                         "81 0100 0000 2000 38 00 D1 01000000"
+                         "FD 1000 C100 01000000"));
+  tdsd_buf_fini(&in);
+  fixture_fini(&fixture);
+}
