@@ -33,7 +33,7 @@ struct weir__waiter {
   uint64_t since;
   _Atomic uint32_t state;
   int32_t code;
-  struct weir__slot *slot; /* being opened by this caller, or NULL */
+  struct weir__slot *slot; /* to be opened by this caller, not yet begun */
   struct weir__slot *granted;
   uint64_t granted_word;
 };

@@ -16,7 +16,7 @@
 #include "sys/clock.h"
 #include "virtual_clock.h"
 
-#define PATIENCE_NS (UINT64_C(10) * WEIR_NS_PER_S)
+#define PATIENCE_NS (UINT64_C(5) * WEIR_NS_PER_S)
 
 static _Atomic unsigned came_back;
 
@@ -180,8 +180,13 @@ void fixture_await_stat(weir_h pool, size_t offset, uint32_t n) {
     }
     (void)sched_yield();
   } while (real_now() < end);
-  (void)fprintf(stderr, "fixture: statistic at %zu is %u, never %u\n", offset,
-                found, n);
+  struct weir_pool_stats s = fixture_stats(pool);
+  (void)fprintf(stderr,
+                "fixture: statistic at %zu is %u, never %u (%u empty, %u "
+                "connecting, %u idle, %u leased, %u reserved, %u closing, %u "
+                "waiters)\n",
+                offset, found, n, s.empty, s.connecting, s.idle, s.leased,
+                s.reserved, s.closing, s.waiters);
   abort();
 }
 

@@ -60,7 +60,7 @@ int64_t fixture_number(struct fixture *f,
 struct weir_pool_stats fixture_stats(weir_h pool);
 struct mock_counts fixture_counts(const struct fixture *f);
 
-/* Waits (10 s of real time at most) until what the statistics or the mock count
+/* Waits (5 s of real time at most) until what the statistics or the mock count
  * there is n; fails the test otherwise. */
 void fixture_await_stat(weir_h pool, size_t offset, uint32_t n);
 void fixture_await_count(const struct fixture *f, size_t offset, uint64_t n);

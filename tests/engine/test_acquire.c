@@ -590,3 +590,50 @@ Test(acquire, ends_with_closed_when_its_pool_closes, .timeout = 10) {
   AWAIT_COUNT(&f, conns_live, 0);
   fixture_close(&f);
 }
+
+/* --------------------------------------------- places not yet begun to fill */
+
+/* The caller has been given a place to open a connection in, and before it even
+ * wakes up it is handed one, or the pool closes: the place must not be lost. */
+static void given_a_place_but_not_awake(weir_h *out_pool, weir_h *out_lease) {
+  fixture_open(&f);
+  gates_install();
+  weir_h pool = fixture_pool(&f, "Max Pool Size=2");
+  weir_h a = fixture_acquire(&f, pool);
+  weir_h b = fixture_acquire(&f, pool);
+  gate_hold("waiter.park");
+  acquirer_start(&many[0], pool, WEIR_TIMEOUT_NEVER);
+  cr_assert_eq(gate_wait_reached("waiter.park", 1), 0);
+  cr_assert_eq(weir_discard(a), WEIR_OK);
+  AWAIT_STAT(pool, connecting, 1);
+  *out_pool = pool;
+  *out_lease = b;
+}
+
+Test(acquire, gives_a_place_back_that_it_needs_no_more, .timeout = 10) {
+  weir_h pool;
+  weir_h lease;
+  given_a_place_but_not_awake(&pool, &lease);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  gate_open("waiter.park");
+  cr_assert_eq(acquirer_join(&many[0]), WEIR_OK);
+  struct weir_pool_stats s = fixture_stats(pool);
+  cr_assert_eq(s.leased, 1);
+  cr_assert_eq(s.empty, 1);
+  cr_assert_eq(s.connecting, 0);
+  cr_assert_eq(s.connects_begun, 2);
+  gates_restore();
+  fixture_close(&f);
+}
+
+Test(acquire, gives_a_place_back_when_its_pool_closes, .timeout = 10) {
+  weir_h pool;
+  weir_h lease;
+  given_a_place_but_not_awake(&pool, &lease);
+  cr_assert_eq(weir_pool_close(pool), WEIR_OK);
+  gate_open("waiter.park");
+  cr_assert_eq(acquirer_join(&many[0]), WEIR_E_CLOSED);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  gates_restore();
+  fixture_close(&f);
+}
