@@ -74,6 +74,9 @@ static struct weir__slot *take_empty(struct weir__pool *pool)
   WEIR_ASSERT(moved);
   (void)moved;
   weir__bits_clear(&pool->empties, i);
+  if (pool->n_open == 0) {
+    weir__tend(pool); /* which looks after idle ones from now on */
+  }
   pool->n_open++;
   pool->n_connecting++;
   pool->connects_begun++;
