@@ -52,9 +52,10 @@ static void finish(struct weir_drv_hconn *s, bool reset) {
   weir__growth_emptied(slot);
 }
 
+/* The tending that hurries closes may have come before this one began. */
 static bool wanted_now(struct weir__pool *pool) {
   weir__mutex_lock(&pool->mu);
-  bool wanted = pool->waiting.n != 0;
+  bool wanted = pool->waiting.n != 0 || pool->hurried;
   weir__mutex_unlock(&pool->mu);
   return wanted;
 }

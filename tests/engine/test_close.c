@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+
+#include "fixture.h"
+#include "virtual_clock.h"
+
+#define SECOND ((uint64_t)FIXTURE_S)
+
+static struct fixture f;
+
+/* P1 and scenario 52: a session that does not end keeps its place, for Close
+ * Timeout at most. */
+Test(close, keeps_the_place_until_the_session_has_ended, .timeout = 10) {
+  fixture_open_virtual(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=2;Close Timeout=4;"
+                                 "Mock Script Text=\"logout: hang\"");
+  weir_h lease = fixture_acquire(&f, pool);
+  cr_assert_eq(weir_discard(lease), WEIR_OK);
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(fixture_stats(pool).closing, 1);
+  fixture_advance(&f, 4 * SECOND - 1);
+  cr_assert_eq(fixture_stats(pool).closing, 1);
+  cr_assert_eq(fixture_counts(&f).sessions_live, 1);
+  fixture_advance(&f, 1);
+  AWAIT_STAT(pool, empty, 2);
+  cr_assert_eq(fixture_counts(&f).sessions_live, 0);
+  fixture_close(&f);
+}
+
+Test(close, is_over_when_the_server_has_answered, .timeout = 10) {
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1;Close Timeout=60;"
+                                 "Mock Script Text=\"logout: hang\"");
+  cr_assert_eq(weir_discard(fixture_acquire(&f, pool)), WEIR_OK);
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  AWAIT_STAT(pool, empty, 1);
+  cr_assert_eq(fixture_stats(pool).closed, 1);
+  fixture_close(&f);
+}
+
+/* Somebody needs the place: no more patience. */
+Test(close, is_cut_short_by_one_who_waits, .timeout = 10) {
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1;Close Timeout=60;"
+                                 "Mock Script Text=\"logout: hang\"");
+  cr_assert_eq(weir_discard(fixture_acquire(&f, pool)), WEIR_OK);
+  AWAIT_COUNT(&f, hung, 1);
+  weir_h lease = fixture_acquire(&f, pool);
+  cr_assert_eq(fixture_number(&f, lease, "session", 0), 2);
+  cr_assert_eq(fixture_counts(&f).sessions_max, 1);
+  fixture_close(&f);
+}
+
+/* And one who waited before is not kept waiting by politeness. */
+Test(close, is_rude_when_somebody_waits_already, .timeout = 10) {
+  fixture_open(&f);
+  struct acquirer w;
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1;Close Timeout=60;"
+                                 "Mock Script Text=\"logout: hang\"");
+  weir_h lease = fixture_acquire(&f, pool);
+  acquirer_start(&w, pool, WEIR_TIMEOUT_NEVER);
+  AWAIT_STAT(pool, waiters, 1);
+  cr_assert_eq(weir_discard(lease), WEIR_OK);
+  cr_assert_eq(acquirer_join(&w), WEIR_OK);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_LOGOUT], 0);
+  fixture_close(&f);
+}
+
+/* Scenario 52, the sum: queries doomed all the time, closes that take their
+ * time, and never a session too many. */
+Test(close, never_has_a_session_too_many_at_the_server, .timeout = 30) {
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=3;Close Timeout=50ms;"
+                                 "Mock Script Text=\"logout: delay 2ms\"");
+  for (unsigned i = 0; i < 100; i++) {
+    weir_h a = fixture_acquire(&f, pool);
+    weir_h b = fixture_acquire(&f, pool);
+    (void)fixture_run(&f, a, i % 2 == 0 ? "kill" : "rows 1");
+    cr_assert_eq(weir_discard(a), WEIR_OK);
+    cr_assert_eq(weir_discard(b), WEIR_OK);
+  }
+  cr_assert_leq(fixture_counts(&f).sessions_max, 3);
+  fixture_close(&f);
+}
+
+/* A log-out that offloads work and runs out of time: its connection stays until
+ * the function is back. */
+Test(close, waits_for_the_offloaded_part_of_a_log_out, .timeout = 10) {
+  fixture_open_virtual(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1;Close Timeout=4;"
+                                 "Mock Script Text=\"logout: offload hang\"");
+  cr_assert_eq(weir_discard(fixture_acquire(&f, pool)), WEIR_OK);
+  fixture_await_offload(&f, 1);
+  fixture_advance(&f, 4 * SECOND);
+  fixture_sync(&f);
+  cr_assert_eq(fixture_stats(pool).closing, 1);
+  cr_assert_eq(fixture_counts(&f).conns_live, 1);
+  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  AWAIT_STAT(pool, empty, 1);
+  cr_assert_eq(fixture_counts(&f).conns_live, 0);
+  fixture_close(&f);
+}
+
+/* The same when somebody waits for the place meanwhile. */
+Test(close, waits_for_the_offloaded_part_although_one_waits, .timeout = 10) {
+  fixture_open(&f);
+  struct acquirer w;
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1;Close Timeout=60;"
+                                 "Mock Script Text=\"logout: offload hang\"");
+  cr_assert_eq(weir_discard(fixture_acquire(&f, pool)), WEIR_OK);
+  fixture_await_offload(&f, 1);
+  acquirer_start(&w, pool, WEIR_TIMEOUT_NEVER);
+  AWAIT_STAT(pool, waiters, 1);
+  fixture_sync(&f);
+  cr_assert_eq(fixture_stats(pool).closing, 1);
+  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  cr_assert_eq(acquirer_join(&w), WEIR_OK);
+  fixture_close(&f);
+}
