@@ -141,6 +141,19 @@ static bool accept_grant(struct weir__pool *pool,
   return false;
 }
 
+/* The node is its caller's again: nobody changes it any more. */
+static bool decided(enum weir__waiter_state state) {
+  return state == WEIR_WAITER_GRANTED || state == WEIR_WAITER_FAILED;
+}
+
+/* Told to open, and decided otherwise before it could begin. */
+static void give_place_back(struct weir__pool *pool, struct weir__waiter *w) {
+  if (w->slot != NULL) {
+    weir__growth_drop(pool, w->slot);
+    w->slot = NULL;
+  }
+}
+
 static int wait_in_line(struct weir__pool *pool,
                         struct weir__waiter *w,
                         uint64_t *out_lease,
@@ -161,10 +174,8 @@ static int wait_in_line(struct weir__pool *pool,
       }
       state = weir__waiter_state(w);
     }
-    if (w->slot != NULL) {
-      /* Told to open, and decided otherwise before it could begin. */
-      weir__growth_drop(pool, w->slot);
-      w->slot = NULL;
+    if (decided(state)) {
+      give_place_back(pool, w);
     }
     if (state == WEIR_WAITER_FAILED) {
       return refuse(pool, w->code, err);
