@@ -71,6 +71,7 @@ weir_drv_status tds_conn_end(struct weir_drv_conn *c,
                              weir_drv_status rc) {
   c->op = TDS_OP_NONE;
   c->cancelled = false;
+  tds_token_trim(&c->decoder);
   t->wait->usable = c->step == TDS_STEP_IDLE;
   t->wait->txn = c->transaction != 0 ? WEIR_DRV_TXN_OPEN : WEIR_DRV_TXN_NONE;
   t->wait->dirty = c->dirty;
@@ -91,8 +92,11 @@ weir_drv_status tds_conn_fail(struct weir_drv_conn *c,
   int32_t retry =
       scope >= WEIR_DRV_SCOPE_CONFIG ? WEIR_DRV_RETRY_NO : WEIR_DRV_RETRY_OTHER;
   va_start(args, format);
+  /* The analyzer of clang 14 does not see what va_start did.
+   * NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
   (void)vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  tds_fail_trim(text, sizeof text);
   (void)tds_fail(t->err, scope, kind, retry, "%s: %s (%s,%u)",
                  steps[c->step].prefix, text, c->cfg->host.p, c->cfg->port);
   bool sent = c->request.started && c->link.written > c->request.mark;

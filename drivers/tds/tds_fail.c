@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tds_text.h"
+
 weir_drv_status tds_fail(struct weir_drv_error *err,
                          int32_t scope,
                          int32_t kind,
@@ -26,12 +28,23 @@ weir_drv_status tds_fail(struct weir_drv_error *err,
   err->retry_after_ms = 0;
   memset(err->sqlstate, 0, sizeof err->sqlstate);
   va_start(args, format);
+  /* The analyzer of clang 14 does not see what va_start did.
+   * NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
   int n = vsnprintf(err->message, err->message == NULL ? 0 : err->message_cap,
                     format, args);
   va_end(args);
   err->message_len = n < 0 ? 0 : (uint32_t)n;
   if (err->message_len >= err->message_cap) {
     err->flags |= WEIR_DRV_EF_TRUNCATED;
+    tds_fail_trim(err->message, err->message_cap);
   }
   return WEIR_DRV_FAIL;
+}
+
+void tds_fail_trim(char *text, size_t cap) {
+  if (cap == 0) {
+    return;
+  }
+  size_t n = strnlen(text, cap - 1);
+  text[tds_text_valid(text, n)] = '\0';
 }

@@ -16,4 +16,7 @@ __attribute__((format(printf, 5, 6))) weir_drv_status tds_fail(
     const char *format,
     ...);
 
+/* Takes a character off the end of a text if it was cut in two by cap. */
+void tds_fail_trim(char *text, size_t cap);
+
 #endif

@@ -54,6 +54,10 @@
 /* Input read at once; also what an idle connection keeps. */
 #define TDS_READ_BYTES 16384u
 
+/* A buffer of the decoder that has grown beyond this is not kept by an idle
+ * connection. */
+#define TDS_KEEP_BYTES 16384u
+
 /* Wire bytes handled in one step before giving the CPU back (rule B1: 1 ms). */
 #define TDS_STEP_BYTES 262144u
 

@@ -73,7 +73,9 @@ static weir_drv_status drain(struct tds_link *l, struct tds_buf *buf) {
   }
 }
 
-static weir_drv_status encrypt(struct tds_link *l, const uint8_t *p, size_t n) {
+static weir_drv_status encrypt_packet(struct tds_link *l,
+                                      const uint8_t *p,
+                                      size_t n) {
   while (n > 0) {
     int64_t w = l->tls_api->write(l->tls, p, n);
     if (w > 0) {
@@ -102,7 +104,7 @@ weir_drv_status tds_link_send(struct tds_link *l,
     l->packet_id = 0;
   }
   if (l->tls_out) {
-    return encrypt(l, l->frame.p, n);
+    return encrypt_packet(l, l->frame.p, n);
   }
   return tds_buf_add(&l->out, l->frame.p, n) == TDS_OK ? WEIR_DRV_DONE
                                                        : WEIR_DRV_E_NOMEM;
@@ -337,6 +339,7 @@ int32_t tds_link_health(struct tds_link *l) {
   }
   int64_t n =
       l->tls_in ? tds_link_fill(l) : l->host->stream_peek(l->stream, &byte, 1);
+  (void)tds_link_flush(l); /* what TLS answered, if anything */
   if (n == WEIR_DRV_E_AGAIN) {
     return WEIR_DRV_ALIVE_YES;
   }

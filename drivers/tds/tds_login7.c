@@ -52,7 +52,8 @@ struct text {
 /* Appends one text and fills its offset and count. */
 static int put_text(uint8_t *out, size_t *used, const struct text *t) {
   size_t n = 0;
-  int rc = tds_text_to16(t->p, t->n, out + *used, TDS_LOGIN_UNITS * 2, &n);
+  int rc =
+      tds_text_to16(t->p, t->n, out + *used, (size_t)TDS_LOGIN_UNITS * 2, &n);
   if (rc != TDS_OK) {
     return rc;
   }

@@ -430,8 +430,10 @@ static weir_drv_status set_server(struct weir_drv_cfg *cfg,
     return no_memory(err);
   }
   for (size_t i = 0; i < cfg->host.n; i++) {
-    char c = cfg->host.p[i];
-    cfg->host.p[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    char *c = &cfg->host.p[i];
+    if (*c >= 'A' && *c <= 'Z') {
+      *c = (char)(*c | 0x20);
+    }
   }
   return WEIR_DRV_DONE;
 }

@@ -11,7 +11,7 @@
 #define EV_END   50 /* the message has ended */
 #define EV_WAIT  51 /* the stream has no more bytes */
 #define EV_AGAIN 52 /* enough for one step */
-#define EV_LOST  53 /* the stream ended: c->reply.lost says how */
+#define EV_LOST  53 /* the stream ended: *out_lost says how */
 
 /* --------------------------------------------------------------------- sink */
 
@@ -602,6 +602,8 @@ static weir_drv_status finish_login(struct weir_drv_conn *c,
 }
 
 weir_drv_status tds_reply_login(struct weir_drv_conn *c, struct tds_turn *t) {
+  /* What TLS answered by itself; a broken stream shows itself when read. */
+  (void)tds_link_flush(&c->link);
   for (;;) {
     int64_t why = 0;
     int ev = next_event(c, &why);

@@ -136,6 +136,10 @@ void tds_token_init(struct tds_decoder *d, const struct tds_mem *mem);
 /* Gives back its memory. */
 void tds_token_fini(struct tds_decoder *d);
 
+/* Gives back what only an unusually large result needed; to be called between
+ * messages. */
+void tds_token_trim(struct tds_decoder *d);
+
 /* Starts a new message; columns of an earlier one are forgotten. */
 void tds_token_begin(struct tds_decoder *d, const struct tds_sink *sink);
 

@@ -266,7 +266,7 @@ static int put_offset(struct pen *pen,
     second *= 10;
   }
   int64_t day = (int64_t)(second * DAY_SECONDS);
-  int64_t local = (int64_t)ticks + minutes * 60 * (int64_t)second;
+  int64_t local = (int64_t)ticks + (int64_t)minutes * 60 * (int64_t)second;
   if ((int64_t)ticks >= day) {
     return TDS_E_PROTO;
   }

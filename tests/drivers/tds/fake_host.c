@@ -524,18 +524,23 @@ static const void *service(void *ctx, const char *name, uint32_t version) {
 
 /* ----------------------------------------------------------------- scripting */
 
+static uint8_t digit(char c) {
+  static const char digits[] = "0123456789abcdef";
+  const char *at = strchr(digits, c | 0x20);
+  assert(c != '\0' && at != NULL);
+  return (uint8_t)(at - digits);
+}
+
 uint8_t *fake_unhex(const char *hex, size_t *out_n) {
   size_t n = 0;
   uint8_t *p = malloc(strlen(hex) / 2 + 1);
   assert(p != NULL);
   while (*hex != '\0') {
-    unsigned v = 0;
     if (*hex == ' ' || *hex == '\n') {
       hex++;
       continue;
     }
-    assert(sscanf(hex, "%2x", &v) == 1);
-    p[n++] = (uint8_t)v;
+    p[n++] = (uint8_t)(digit(hex[0]) << 4 | digit(hex[1]));
     hex += 2;
   }
   *out_n = n;

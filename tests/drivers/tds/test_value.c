@@ -96,7 +96,7 @@ static void show(int32_t type, const uint8_t *p, size_t n, char *out) {
     (void)sprintf(out, "%g", d);
     break;
   case WEIR_DRV_T_BOOL:
-    (void)strcpy(out, p[0] ? "true" : "false");
+    (void)sprintf(out, "%s", p[0] ? "true" : "false");
     break;
   case WEIR_DRV_T_UUID:
     out += sprintf(out, "0x");
