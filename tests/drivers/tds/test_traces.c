@@ -128,7 +128,8 @@ static char *read_list(const char *folder) {
     return NULL;
   }
   text[0] = '\n';
-  (void)fread(text + 1, 1, 65534, f);
+  size_t n = fread(text + 1, 1, 65534, f);
+  text[n + 1] = '\0';
   (void)fclose(f);
   return text;
 }
@@ -139,7 +140,7 @@ static void look_for_lost(struct tally *n, const char *folder) {
   for (char *id = strtok_r(n->listed, "\n", &save); id != NULL;
        id = strtok_r(NULL, "\n", &save)) {
     char path[4096];
-    (void)snprintf(path, sizeof path, "%s/%s.json", folder, id);
+    (void)snprintf(path, sizeof path, "%s/%.200s.json", folder, id);
     FILE *f = fopen(path, "r");
     if (f == NULL) {
       (void)printf("FAILED    %s: listed, but there is no such file\n", id);
@@ -151,7 +152,7 @@ static void look_for_lost(struct tally *n, const char *folder) {
 }
 
 int main(int argc, char **argv) {
-  char folder[4096];
+  char folder[2048];
   struct tally n = {0};
   struct dirent **names = NULL;
   /* One thread only.  NOLINTNEXTLINE(concurrency-mt-unsafe) */
