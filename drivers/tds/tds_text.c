@@ -4,15 +4,9 @@
 
 #include <string.h>
 
-#define REPLACEMENT 0xFFFDu
+#include "tds_codepage.h"
 
-/* Windows-1252, 0x80..0x9F; the five holes map to themselves as in the WHATWG
- * table. */
-static const uint16_t cp1252[32] = {
-    0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
-    0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x008D, 0x017D, 0x008F,
-    0x0090, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
-    0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x009D, 0x017E, 0x0178};
+#define REPLACEMENT 0xFFFDu
 
 static size_t put8(uint32_t code, uint8_t *out) {
   if (code < 0x80) {
@@ -177,11 +171,15 @@ size_t tds_text_valid(const void *s, size_t n) {
 
 /* -------------------------------------------------------------------- both */
 
-static size_t push_cp1252(const uint8_t *in, size_t n, uint8_t *out) {
+static size_t push_page(uint8_t page,
+                        const uint8_t *in,
+                        size_t n,
+                        uint8_t *out) {
+  const uint16_t *high = tds_codepage_high(page);
   size_t o = 0;
   for (size_t i = 0; i < n; i++) {
-    uint8_t c = in[i];
-    o += put8(c >= 0x80 && c <= 0x9F ? cp1252[c - 0x80] : c, out + o);
+    uint32_t code = in[i] < 0x80 ? in[i] : high[in[i] - 0x80];
+    o += put8(code == 0 && in[i] != 0 ? REPLACEMENT : code, out + o);
   }
   return o;
 }
@@ -195,13 +193,13 @@ size_t tds_text_push(struct tds_text *t,
     return push_utf16(t, in, n, out);
   case TDS_CHARSET_UTF8:
     return push_utf8(t, in, n, out);
-  case TDS_CHARSET_CP1252:
-    return push_cp1252(in, n, out);
-  default:
+  case TDS_CHARSET_NONE:
     if (n > 0) {
       memcpy(out, in, n);
     }
     return n;
+  default:
+    return push_page((uint8_t)(t->charset - TDS_CHARSET_PAGE), in, n, out);
   }
 }
 
@@ -240,7 +238,8 @@ size_t tds_text_finish(struct tds_text *t, uint8_t *out) {
 
 uint8_t tds_text_charset(const uint8_t collation[5]) {
   bool utf8 = (tds_u32(collation) & UINT32_C(0x04000000)) != 0;
-  return utf8 ? TDS_CHARSET_UTF8 : TDS_CHARSET_CP1252;
+  return utf8 ? TDS_CHARSET_UTF8
+              : (uint8_t)(TDS_CHARSET_PAGE + tds_codepage_of(collation));
 }
 
 size_t tds_text_put16(uint32_t code, uint8_t out[4]) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tds_text.h - UTF-16LE, UTF-8 and Windows-1252, whole or in pieces.
+/* tds_text.h - UTF-16LE, UTF-8 and code pages, whole or in pieces.
  *
  * Cells are always valid UTF-8: a lone surrogate or a broken sequence becomes
  * U+FFFD and never fails a row. */
@@ -9,10 +9,10 @@
 #include "tds_wire.h"
 
 /* How the characters of a value are encoded on the wire. */
-#define TDS_CHARSET_NONE   0 /* bytes */
-#define TDS_CHARSET_UTF16  1
-#define TDS_CHARSET_UTF8   2
-#define TDS_CHARSET_CP1252 3
+#define TDS_CHARSET_NONE  0 /* bytes */
+#define TDS_CHARSET_UTF16 1
+#define TDS_CHARSET_UTF8  2
+#define TDS_CHARSET_PAGE  8 /* plus an enum tds_codepage */
 
 /* What is left of a character that was cut between two pieces.  Zero at the
  * start of a text. */
@@ -44,8 +44,7 @@ size_t tds_text_finish(struct tds_text *t, uint8_t *out);
 size_t tds_text_size(const struct tds_text *t, const uint8_t *in, size_t n);
 
 /* The charset of a collation (MS-TDS 2.2.5.1.2): TDS_CHARSET_UTF8 if its UTF-8
- * bit is set, else TDS_CHARSET_CP1252 (other code pages are decoded as if they
- * were 1252). */
+ * bit is set, else the page of tds_codepage_of(). */
 uint8_t tds_text_charset(const uint8_t collation[5]);
 
 /* One character from UTF-8.  Returns the code point and advances s, or

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 
+#include "tds_codepage.h"
 #include "tds_text.h"
 
 #define FFFD "\xEF\xBF\xBD"
@@ -32,7 +33,10 @@ static const struct sample samples[] = {
     {TDS_CHARSET_UTF8, "\xED\xA0\x80", 3, FFFD},
     {TDS_CHARSET_UTF8, "\xF4\x90\x80\x80", 4, FFFD},
     {TDS_CHARSET_UTF8, "a\xE2\x82", 3, "a" FFFD},
-    {TDS_CHARSET_CP1252, "a\xF3\x80\x81", 4, "a\xC3\xB3\xE2\x82\xAC\xC2\x81"},
+    {(TDS_CHARSET_PAGE + TDS_CP1252), "a\xF3\x80\x81", 4,
+     "a\xC3\xB3\xE2\x82\xAC\xC2\x81"},
+    {TDS_CHARSET_PAGE + TDS_CP1251, "\xCF\xF0\x98", 3, "\xD0\x9F\xD1\x80" FFFD},
+    {TDS_CHARSET_PAGE + TDS_CP437, "\x81\xE1", 2, "\xC3\xBC\xC3\x9F"},
     {TDS_CHARSET_NONE, "\xFF\x80", 2, "\xFF\x80"},
 };
 
@@ -120,11 +124,29 @@ Test(text, does_not_write_past_the_room, .timeout = 5) {
 
 Test(text, knows_the_utf8_bit_of_a_collation, .timeout = 5) {
   cr_expect_eq(tds_text_charset((const uint8_t *)"\x09\x04\xD0\x00\x34"),
-               TDS_CHARSET_CP1252);
+               (TDS_CHARSET_PAGE + TDS_CP1252));
   cr_expect_eq(tds_text_charset((const uint8_t *)"\x09\x04\x00\x24\x00"),
                TDS_CHARSET_UTF8);
   cr_expect_eq(tds_text_charset((const uint8_t *)"\x09\x04\x00\x02\x00"),
-               TDS_CHARSET_CP1252);
+               (TDS_CHARSET_PAGE + TDS_CP1252));
+}
+
+static const struct {
+  const char *collation;
+  uint8_t page;
+} pages[] = {
+    {"\x09\x04\xD0\x00\x34", TDS_CP1252}, {"\x19\x04\x10\x00\x00", TDS_CP1251},
+    {"\x15\x04\x10\x00\x00", TDS_CP1250}, {"\x01\x08\x10\x00\x00", TDS_CP1256},
+    {"\x1F\x04\x10\x00\x00", TDS_CP1254}, {"\x11\x04\x10\x00\x00", TDS_CP1252},
+    {"\x09\x04\x10\x00\x1E", TDS_CP437},  {"\x09\x04\x10\x00\x2A", TDS_CP850},
+    {"\x1E\x04\x10\x00\x00", TDS_CP874},  {"\x09\x04\x10\x00\x6A", TDS_CP1251},
+};
+
+Test(text, finds_the_page_of_a_collation, .timeout = 5) {
+  for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+    cr_expect_eq(tds_codepage_of((const uint8_t *)pages[i].collation),
+                 pages[i].page, "%zu", i);
+  }
 }
 
 Test(text, scrambles_as_ms_tds_says, .timeout = 5) {
