@@ -414,3 +414,77 @@ Test(login, forgets_after_a_fork_without_touching_the_stream, .timeout = 5) {
   cr_expect_eq(f.streams, 1);
   (void)fake_close(&f);
 }
+
+/* The packet size that LOGIN7 asks for; the login packet is the last sent. */
+static uint32_t asked_size(const struct fake *f, size_t login_at, uint8_t key) {
+  const uint8_t *p = f->sent.p + login_at + 8 + 8;
+  return (uint32_t)((p[0] ^ key) | (p[1] ^ key) << 8);
+}
+
+Test(login, asks_for_the_packet_size_of_the_options, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN ";Packet Size=32767");
+  fake_login(&f);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE);
+  size_t prelogin = (size_t)(f.sent.p[2] << 8 | f.sent.p[3]);
+  cr_expect_eq(asked_size(&f, prelogin, 0), 32767);
+  cr_expect_eq(get_int(&f, WEIR_DRV_P_PACKET_SIZE), 4096);
+  (void)fake_close(&f);
+}
+
+Test(login, asks_for_packets_that_fit_a_tls_record, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, DEMANDED ";Packet Size=32767");
+  queue_tls_login(&f);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE);
+  size_t prelogin = (size_t)(f.sent.p[2] << 8 | f.sent.p[3]);
+  size_t hello = 8 + strlen(FAKE_HELLO);
+  cr_expect_eq(asked_size(&f, prelogin + hello, FAKE_KEY), 16383);
+  (void)fake_close(&f);
+}
+
+Test(login, keeps_the_asked_size_if_the_server_names_none, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN ";Packet Size=1024");
+  fake_reply_hex(&f, REPLY_NO);
+  fake_reply_hex(&f, "ad 0a00 01 74000004 00 10 00 0ff5" DONE_HEX);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE);
+  cr_expect_eq(get_int(&f, WEIR_DRV_P_PACKET_SIZE), 1024);
+  (void)fake_close(&f);
+}
+
+Test(login, takes_the_answer_to_the_utf8_feature, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, REPLY_NO);
+  fake_reply_hex(&f, "ae 0a 01000000 01 ff "
+                     "ad 0a00 01 74000004 00 10 00 0ff5" DONE_HEX);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+  (void)fake_close(&f);
+}
+
+Test(login, cuts_a_long_message_between_characters, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, REPLY_NO);
+  struct fake_bytes body = {0};
+  uint8_t head[] = {0xAA, 0, 0, 0x18, 0x48, 0, 0, 1, 14, 0x58, 0x02};
+  size_t units = 600;
+  size_t length = 6 + 2 + units * 2 + 2 + 4;
+  head[1] = (uint8_t)length;
+  head[2] = (uint8_t)(length >> 8);
+  fake_add(&body, head, sizeof head);
+  for (size_t i = 0; i < units; i++) {
+    fake_add(&body, "\xAC\x20", 2); /* the euro sign: three bytes of UTF-8 */
+  }
+  fake_add(&body, "\0\0\0\0\0\0\xfd\2\0\0\0\0\0\0\0\0\0\0\0", 19);
+  fake_reply(&f, body.p, body.n);
+  free(body.p);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.native, 18456);
+  cr_expect_neq(f.err.flags & WEIR_DRV_EF_TRUNCATED, 0);
+  cr_expect_gt(f.err.message_len, sizeof f.message);
+  size_t n = strlen(f.message);
+  cr_expect_eq(memcmp(f.message + n - 3, "\xE2\x82\xAC", 3), 0);
+  (void)fake_close(&f);
+}
