@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Sourced by the check_*.sh scripts: a server to talk to, and counting.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 passed=0
 failed=0

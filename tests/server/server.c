@@ -268,11 +268,16 @@ void tdsd_command(struct tdsd *server,
   while (order->line != NULL) {
     (void)pthread_cond_wait(&order->changed, &order->mu);
   }
+  if (order->closed) {
+    (void)pthread_mutex_unlock(&order->mu);
+    (void)snprintf(reply, cap, "error: the server has ended");
+    return;
+  }
   order->line = line;
   order->reply = reply;
   order->cap = cap;
   (void)!write(server->waker.fd, &one, sizeof one);
-  while (order->line == line) {
+  while (order->line == line && !order->closed) {
     (void)pthread_cond_wait(&order->changed, &order->mu);
   }
   (void)pthread_mutex_unlock(&order->mu);

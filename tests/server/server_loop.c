@@ -261,4 +261,8 @@ void tdsd_run(struct tdsd *server) {
     sweep(server);
     tdsd_control_sweep(server->control);
   }
+  take_order(server);
+  (void)pthread_mutex_lock(&server->order.mu);
+  server->order.closed = true;
+  (void)pthread_mutex_unlock(&server->order.mu);
 }

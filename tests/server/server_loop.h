@@ -28,6 +28,7 @@ struct tdsd_order {
   const char *line; /* NULL = none waits; guarded by mu */
   char *reply;      /* guarded by mu */
   size_t cap;
+  bool closed; /* nobody serves any more; guarded by mu */
 };
 
 struct tdsd {

@@ -180,29 +180,38 @@ static int run_print(struct tdsd_exec *exec, const struct tdsd_op *op) {
   return 0;
 }
 
-/* Appends one argument of RAISERROR in the way its directive asks. */
+/* Appends one argument of RAISERROR in the way its directive asks, as far as it
+ * fits. */
 static int format_one(struct tdsd_exec *exec,
                       char directive,
                       struct tdsd_expr *arg,
                       char *out,
                       size_t cap,
                       size_t *len) {
+  char number[24];
+  struct tdsd_value text = {.bytes = number};
   int64_t integer = 0;
-  int n = 0;
   if (directive == 's') {
-    struct tdsd_value text;
     if (eval_text(exec, arg, &text) < 0) {
       return -1;
     }
-    n = snprintf(out, cap, "%s", text.is_null ? "(null)" : text.bytes);
+    if (text.is_null) {
+      text.bytes = "(null)";
+      text.len = 6;
+    }
   } else {
     if (eval_int(exec, arg, &integer) < 0) {
       return -1;
     }
-    n = directive == 'x' ? snprintf(out, cap, "%" PRIx32, (uint32_t)integer)
-                         : snprintf(out, cap, "%" PRId64, integer);
+    int n = directive == 'x'
+                ? snprintf(number, sizeof number, "%" PRIx32, (uint32_t)integer)
+                : snprintf(number, sizeof number, "%" PRId64, integer);
+    text.len = n < 0 ? 0 : (size_t)n;
   }
-  *len += n < 0 ? 0 : (size_t)n < cap ? (size_t)n : cap - 1;
+  size_t most = cap - 1 - *len;
+  size_t keep = text.len < most ? text.len : most;
+  memcpy(out + *len, text.bytes, keep);
+  *len += keep;
   return 0;
 }
 
@@ -225,8 +234,7 @@ static int format_message(struct tdsd_exec *exec,
       out[len++] = *format;
       continue;
     }
-    if (format_one(exec, *format, op->exprs[arg++], out + len, cap - len,
-                   &len) < 0) {
+    if (format_one(exec, *format, op->exprs[arg++], out, cap, &len) < 0) {
       return -1;
     }
   }

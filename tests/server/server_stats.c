@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "server_shared.h"
 
@@ -30,19 +31,34 @@ void tdsd_counters_read(const struct tdsd_counters *counters,
 #undef TDSD_COUNTER
 }
 
+/* Appends one member if it fits with the closing brace behind it. */
+static void append(char *out,
+                   size_t cap,
+                   size_t *len,
+                   const char *name,
+                   uint64_t value) {
+  char member[64];
+  int n = snprintf(member, sizeof member, "%s\"%.30s\":%" PRIu64,
+                   *len == 0 ? "{" : ",", name, value);
+  if (n > 0 && *len + (size_t)n + 2 <= cap) {
+    memcpy(out + *len, member, (size_t)n);
+    *len += (size_t)n;
+  }
+}
+
 size_t tdsd_counters_json(const struct tdsd_counters *counters,
                           char *out,
                           size_t cap) {
   struct tdsd_stats stats;
   size_t len = 0;
+  if (cap < 4) {
+    return 0;
+  }
   tdsd_counters_read(counters, &stats);
-#define TDSD_COUNTER(name)                                                  \
-  len += (size_t)snprintf(out + len, len < cap ? cap - len : 0,             \
-                          "%s\"%s\":%" PRIu64, len == 0 ? "{" : ",", #name, \
-                          stats.name);                                      \
-  len = len < cap ? len : cap - 1;
+#define TDSD_COUNTER(name) append(out, cap, &len, #name, stats.name);
   TDSD_COUNTERS(TDSD_COUNTER)
 #undef TDSD_COUNTER
-  len += (size_t)snprintf(out + len, cap - len, "}");
-  return len < cap ? len : cap - 1;
+  out[len++] = '}';
+  out[len] = 0;
+  return len;
 }
