@@ -161,8 +161,10 @@ static int wait_in_line(struct weir__pool *pool,
       }
       state = weir__waiter_state(w);
     }
-    if (w->slot != NULL) {
-      /* Told to open, and decided otherwise before it could begin. */
+    if ((state == WEIR_WAITER_GRANTED || state == WEIR_WAITER_FAILED) &&
+        w->slot != NULL) {
+      /* Told to open, and decided otherwise before it could begin.  While it is
+       * WAITING a place may be given at any moment, and DRIVING it is needed. */
       weir__growth_drop(pool, w->slot);
       w->slot = NULL;
     }
