@@ -178,6 +178,9 @@ static int32_t after(struct weir_drv_hconn *s, int32_t status) {
   if (status <= 0) {
     note_end(s, status);
   }
+  if (status == WEIR_DRV_DONE && s->phase == WEIR_PHASE_CONNECT && !s->usable) {
+    status = breach(s, "a new connection that is not usable");
+  }
   s->status = status;
   return status;
 }

@@ -117,7 +117,8 @@ void weir__session_free(struct weir_drv_hconn *session) {
   weir__engine_note_end(engine);
 }
 
-static void as_text(const struct weir_drv_value *value,
+/* False: of a type that has no text. */
+static bool as_text(const struct weir_drv_value *value,
                     char *buf,
                     uint64_t cap,
                     uint64_t *out_len) {
@@ -130,7 +131,7 @@ static void as_text(const struct weir_drv_value *value,
       memcpy(buf, value->p == NULL ? "" : value->p, fit);
       buf[fit] = '\0';
     }
-    return;
+    return true;
   case WEIR_DRV_T_INT:
   case WEIR_DRV_T_BOOL:
     n = snprintf(buf, cap, "%" PRId64, value->i);
@@ -138,13 +139,13 @@ static void as_text(const struct weir_drv_value *value,
   case WEIR_DRV_T_UINT:
     n = snprintf(buf, cap, "%" PRIu64, value->u);
     break;
+  case WEIR_DRV_T_NULL:
+    return true;
   default:
-    break;
+    return false;
   }
   *out_len = n < 0 ? 0 : (uint64_t)n;
-  if (n < 0 && cap != 0) {
-    buf[0] = '\0';
-  }
+  return n >= 0;
 }
 
 bool weir__session_fact(struct weir_drv_hconn *session,
@@ -163,6 +164,5 @@ bool weir__session_fact(struct weir_drv_hconn *session,
           WEIR_DRV_DONE) {
     return false;
   }
-  as_text(&value, buf, cap, out_len);
-  return true;
+  return as_text(&value, buf, cap, out_len);
 }

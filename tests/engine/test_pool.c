@@ -64,6 +64,24 @@ Test(pool, serves_the_caller_of_a_cleared_connect_with_another, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* The same with a second place free: its caller opens there at once. */
+Test(pool,
+     serves_the_caller_of_a_cleared_connect_in_another_place,
+     .timeout = 10) {
+  fixture_open(&f);
+  weir_h pool =
+      fixture_pool(&f, "Max Pool Size=2;Mock Script Text=\"connect 1: hang\"");
+  struct acquirer w;
+  acquirer_start(&w, pool, WEIR_TIMEOUT_NEVER);
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(weir_pool_clear(pool), WEIR_OK);
+  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  cr_assert_eq(acquirer_join(&w), WEIR_OK);
+  cr_assert_eq(fixture_number(&f, w.lease, "session", 0), 2);
+  AWAIT_STAT(pool, empty, 1);
+  fixture_close(&f);
+}
+
 Test(pool, closes_a_cleared_connect_that_nobody_waits_for, .timeout = 10) {
   fixture_open_virtual(&f);
   weir_h pool = fixture_pool(&f, "Max Pool Size=1;Mock Connect Delay=5s");

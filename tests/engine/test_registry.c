@@ -50,9 +50,9 @@ Test(registry, tells_a_key_without_opening_anything, .timeout = 10) {
   char key[512] = "";
   char own[512] = "";
   uint64_t need = 0;
-  cr_assert_eq(weir_conninfo_key(f.engine, text, strlen(text), key, 512, &need,
-                                 &f.err),
-               WEIR_OK);
+  cr_assert_eq(
+      weir_conninfo_key(f.engine, text, strlen(text), key, 512, &need, &f.err),
+      WEIR_OK);
   cr_assert_eq(need, strlen(key) + 1);
   cr_assert_null(strstr(key, "hush"));
   weir_h pool = 0;
@@ -60,9 +60,9 @@ Test(registry, tells_a_key_without_opening_anything, .timeout = 10) {
   cr_assert_eq(weir_pool_key(pool, own, 512, NULL), WEIR_OK);
   cr_assert_str_eq(own, key);
   cr_assert_eq(weir_pool_key(pool, own, 3, &need), WEIR_E_SPACE);
-  cr_assert_eq(weir_conninfo_key(f.engine, text, strlen(text), NULL, 0, &need,
-                                 &f.err),
-               WEIR_E_SPACE);
+  cr_assert_eq(
+      weir_conninfo_key(f.engine, text, strlen(text), NULL, 0, &need, &f.err),
+      WEIR_E_SPACE);
   cr_assert_eq(need, strlen(key) + 1);
   fixture_close(&f);
 }

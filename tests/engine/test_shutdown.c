@@ -169,10 +169,10 @@ Test(shutdown, ends_resets_and_closes_that_hang, .timeout = 10) {
   static const char *const scripts[] = {"reset: hang", "logout: hang"};
   for (size_t i = 0; i < 2; i++) {
     fixture_open_virtual(&f);
-    weir_h pool =
-        fixture_pool(&f, "Connection Reset=verified;Close Timeout=60;"
-                         "Mock Script Text=\"%s\"",
-                     scripts[i]);
+    weir_h pool = fixture_pool(&f,
+                               "Connection Reset=verified;Close Timeout=60;"
+                               "Mock Script Text=\"%s\"",
+                               scripts[i]);
     weir_h lease = fixture_acquire(&f, pool);
     cr_assert_eq(fixture_run(&f, lease, "set x"), WEIR_OK);
     cr_assert_eq(i == 0 ? weir_release(lease) : weir_discard(lease), WEIR_OK);

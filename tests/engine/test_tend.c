@@ -13,8 +13,7 @@
 static struct fixture f;
 
 static uint64_t wakes(void) {
-  const struct weir__engine *e =
-      weir__handle_find(f.engine, WEIR_TYPE_ENGINE);
+  const struct weir__engine *e = weir__handle_find(f.engine, WEIR_TYPE_ENGINE);
   return weir__reactor_wakes(e->reactor);
 }
 
@@ -90,7 +89,8 @@ Test(tend, tries_again_after_failures_with_growing_pauses, .timeout = 10) {
   fixture_close(&f);
 }
 
-Test(tend, retires_what_lies_idle_too_long_but_not_below_the_minimum,
+Test(tend,
+     retires_what_lies_idle_too_long_but_not_below_the_minimum,
      .timeout = 10) {
   fixture_open_virtual(&f);
   weir_h pool = fixture_pool(&f, "Min Pool Size=2;Max Pool Size=6;"
@@ -146,8 +146,7 @@ Test(tend, retires_what_has_lived_its_time, .timeout = 10) {
 /* Scenario 53: trimming does not move the limit. */
 Test(tend, keeps_the_maximum_through_a_hundred_trims, .timeout = 30) {
   fixture_open_virtual(&f);
-  weir_h pool =
-      fixture_pool(&f, "Max Pool Size=5;Connection Idle Timeout=1");
+  weir_h pool = fixture_pool(&f, "Max Pool Size=5;Connection Idle Timeout=1");
   weir_h leases[5];
   for (unsigned round = 0; round < 100; round++) {
     for (unsigned i = 0; i < 5; i++) {

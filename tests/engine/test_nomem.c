@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Every allocation fails once, through a whole life of an engine: no crash, no
+ * leak (AddressSanitizer looks), and the next life is as good as ever. */
+#include <stdbool.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "drivers_dir.h"
+#include "failing_alloc.h"
+#include "fixture.h"
+
+static struct fixture f;
+
+static bool expected(int rc) {
+  return rc == WEIR_OK || rc == WEIR_E_NOMEM || rc == WEIR_E_FAIL ||
+         rc == WEIR_E_TIMEOUT;
+}
+
+/* 1 if all went well.  Whatever fails, what was opened is closed. */
+static int use_pool(weir_h engine) {
+  static const char text[] =
+      "Driver=mock;Mock Strict=true;Max Pool Size=2;Password=hush;"
+      "Mock Script Text=\"exec 2: rows 2x2 1 'a' 2 null, notice 1 1 'x'\"";
+  struct weir_error err = {.struct_size = sizeof err};
+  struct fixture own = {.engine = engine, .err = {.struct_size = sizeof err}};
+  weir_h pool = 0;
+  weir_h lease = 0;
+  int rc = weir_pool_open(engine, text, strlen(text), &pool, &err);
+  cr_assert(expected(rc), "open answered %d", rc);
+  if (rc != WEIR_OK) {
+    return 0;
+  }
+  rc = weir_acquire(pool, 5 * FIXTURE_S, &lease, &err);
+  cr_assert(expected(rc), "acquire answered %d", rc);
+  int good = rc == WEIR_OK;
+  if (good) {
+    static const char *const sql[] = {"notice 1 1 hello; rows 3 3; count 2",
+                                      "x", "set y"};
+    for (unsigned i = 0; i < 3; i++) {
+      rc = fixture_run(&own, lease, sql[i]);
+      cr_assert(expected(rc), "%s answered %d", sql[i], rc);
+      good = good && rc == WEIR_OK;
+    }
+    cr_assert_eq(weir_release(lease), WEIR_OK);
+  }
+  /* Whatever failed above, the pool works once there is memory. */
+  uint64_t failed = failing_alloc_failed();
+  failing_alloc_at(0);
+  if (failed != 0) {
+    cr_assert_eq(weir_acquire(pool, 5 * FIXTURE_S, &lease, &own.err), WEIR_OK,
+                 "%s", own.err.message);
+    cr_assert_eq(fixture_run(&own, lease, "count 1"), WEIR_OK, "%s",
+                 own.err.message);
+    cr_assert_eq(weir_release(lease), WEIR_OK);
+    good = 0;
+  }
+  cr_assert_eq(weir_pool_close(pool), WEIR_OK);
+  return good;
+}
+
+static int use_engine(void) {
+  char dirs[512];
+  struct weir_error err = {.struct_size = sizeof err};
+  struct weir_engine_opts opts = {.struct_size = sizeof opts,
+                                  .flags = WEIR_ENGINE_NO_ENV};
+  weir_h engine = 0;
+  opts.driver_dirs = drivers_dir(dirs, sizeof dirs);
+  opts.driver_dirs_len = strlen(dirs);
+  int rc = weir_engine_open(&opts, &engine, &err);
+  cr_assert(expected(rc), "engine answered %d", rc);
+  if (rc != WEIR_OK) {
+    return 0;
+  }
+  int good = use_pool(engine);
+  cr_assert_eq(weir_engine_shutdown(engine, 5 * FIXTURE_S, &err), WEIR_OK, "%s",
+               err.message);
+  return good;
+}
+
+Test(nomem, survives_every_failed_allocation_of_a_life, .timeout = 100) {
+  failing_alloc_install();
+  unsigned failures = 0;
+  int good = 0;
+  for (uint64_t n = 1; n < 5000 && !good; n++) {
+    failing_alloc_at(n);
+    good = use_engine();
+    failures += !good;
+  }
+  failing_alloc_at(0);
+  cr_assert(good);
+  cr_assert_gt(failures, 30);
+  failing_alloc_restore();
+}
+
+/* From the nth on all fail: a memory shortage that lasts. */
+Test(nomem, ends_in_good_order_when_all_memory_is_gone, .timeout = 100) {
+  failing_alloc_install();
+  for (uint64_t n = 1; n < 300; n++) {
+    fixture_open(&f);
+    weir_h pool = fixture_pool(&f, "Max Pool Size=2;Min Pool Size=1");
+    weir_h lease = 0;
+    struct weir_pool_stats s = fixture_stats(pool);
+    (void)s;
+    failing_alloc_from(n);
+    int rc = weir_acquire(pool, FIXTURE_S, &lease, &f.err);
+    cr_assert(expected(rc));
+    if (rc == WEIR_OK) {
+      rc = fixture_run(&f, lease, "rows 2 2");
+      cr_assert(expected(rc));
+      cr_assert_eq(weir_release(lease), WEIR_OK);
+    }
+    bool past = failing_alloc_failed() == 0;
+    failing_alloc_at(0);
+    lease = fixture_acquire(&f, pool);
+    cr_assert_eq(fixture_run(&f, lease, "rows 2 2"), WEIR_OK);
+    fixture_close(&f);
+    if (past) {
+      break;
+    }
+  }
+  failing_alloc_restore();
+}

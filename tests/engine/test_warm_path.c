@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* P7: a warm acquire and release of a lease that runs nothing make no system call
+ * and no allocation.  Against libweir.so itself, without seams. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir.h"
+
+#include "check.h"
+#include "count_calls.h"
+#include "drivers_dir.h"
+
+#define ROUNDS 10000u
+
+struct warm {
+  weir_h engine;
+  weir_h pool;
+  unsigned failed;
+};
+
+static int open_pool(struct warm *w) {
+  static const char text[] = "Driver=mock;Max Pool Size=8";
+  char dirs[512];
+  struct weir_error err = {.struct_size = sizeof err};
+  struct weir_engine_opts opts = {.struct_size = sizeof opts,
+                                  .flags = WEIR_ENGINE_NO_ENV};
+  opts.driver_dirs = drivers_dir(dirs, sizeof dirs);
+  opts.driver_dirs_len = strlen(dirs);
+  if (weir_engine_open(&opts, &w->engine, &err) != WEIR_OK ||
+      weir_pool_open(w->engine, text, strlen(text), &w->pool, &err) !=
+          WEIR_OK) {
+    (void)fprintf(stderr, "%s\n", err.message);
+    return 1;
+  }
+  return 0;
+}
+
+static void cycle(struct warm *w) {
+  weir_h lease = 0;
+  struct weir_error err;
+  err.struct_size = sizeof err;
+  w->failed +=
+      weir_acquire(w->pool, WEIR_TIMEOUT_POOL, &lease, &err) != WEIR_OK;
+  w->failed += weir_release(lease) != WEIR_OK;
+}
+
+/* Opens the connection and lets every lazy thing happen once. */
+static int prepare(void *arg) {
+  struct warm *w = arg;
+  if (open_pool(w) != 0) {
+    return 1;
+  }
+  cycle(w);
+  cycle(w);
+  return w->failed != 0;
+}
+
+static void run(void *arg) {
+  for (unsigned i = 0; i < ROUNDS; i++) {
+    cycle(arg);
+  }
+}
+
+/* Several leases at once, so that more than the hinted slot is found. */
+static void run_deep(void *arg) {
+  struct warm *w = arg;
+  weir_h leases[8];
+  for (unsigned i = 0; i < ROUNDS / 8; i++) {
+    for (unsigned k = 0; k < 8; k++) {
+      w->failed +=
+          weir_acquire(w->pool, WEIR_TIMEOUT_POOL, &leases[k], NULL) != WEIR_OK;
+    }
+    for (unsigned k = 0; k < 8; k++) {
+      w->failed += weir_release(leases[k]) != WEIR_OK;
+    }
+  }
+}
+
+static int prepare_deep(void *arg) {
+  if (prepare(arg) != 0) {
+    return 1;
+  }
+  run_deep(arg);
+  return ((struct warm *)arg)->failed != 0;
+}
+
+static void finish(void *arg) {
+  struct warm *w = arg;
+  if (w->failed != 0) {
+    (void)fprintf(stderr, "%u calls failed\n", w->failed);
+    abort();
+  }
+}
+
+static void makes_no_system_call(int (*before)(void *), void (*warm)(void *)) {
+  struct warm w = {.engine = 0};
+  struct count_calls_result found = {.calls = 1};
+  const struct count_calls what = {
+      .prepare = before, .run = warm, .finish = finish, .arg = &w};
+  CHECK(count_system_calls(&what, &found) == 0);
+  CHECK(found.calls == 0);
+  if (found.calls != 0) {
+    (void)fprintf(stderr, "the first is number %lld\n",
+                  (long long)found.shown[0]);
+  }
+}
+
+static void makes_no_allocation(int (*before)(void *), void (*warm)(void *)) {
+  struct warm w = {.engine = 0};
+  CHECK(before(&w) == 0);
+  CHECK(count_allocations(warm, &w) == 0);
+  CHECK(w.failed == 0);
+  CHECK(weir_engine_shutdown(w.engine, 0, NULL) == WEIR_OK);
+}
+
+/* The counters can count. */
+static void sees_a_cold_one(void) {
+  struct warm w = {.engine = 0};
+  struct weir_pool_stats s = {.struct_size = sizeof s};
+  CHECK(open_pool(&w) == 0);
+  CHECK(count_allocations(run, &w) > 0);
+  CHECK(weir_pool_stats(w.pool, &s) == WEIR_OK);
+  CHECK(s.acquired == ROUNDS);
+  CHECK(s.connects_begun == 1);
+  CHECK(weir_engine_shutdown(w.engine, 0, NULL) == WEIR_OK);
+}
+
+int main(void) {
+  /* The system calls first: they fork, and no thread is there yet. */
+  makes_no_system_call(prepare, run);
+  makes_no_system_call(prepare_deep, run_deep);
+  makes_no_allocation(prepare, run);
+  makes_no_allocation(prepare_deep, run_deep);
+  sees_a_cold_one();
+  return check_summary();
+}
