@@ -103,6 +103,7 @@ struct weir__slot_chunk *weir__slot_chunk_new(struct weir__pool *pool,
     for (uint32_t i = 0; i < WEIR_SLOT_CHUNK; i++) {
       atomic_store_explicit(&chunk->slots[i].pool, pool, memory_order_relaxed);
       chunk->slots[i].index = first_index + i;
+      weir__store_relaxed_u64(&chunk->slots[i].uses, 0);
     }
   }
   return chunk;
