@@ -21,10 +21,45 @@ static uint64_t to_lease(const struct weir__slot *slot, uint64_t word) {
                            weir__slot_lease(word));
 }
 
+static uint64_t with_flags(uint64_t word, uint32_t flags) {
+  return weir__slot_word(weir__slot_state(word), flags,
+                         weir__slot_generation(word), weir__slot_lease(word));
+}
+
+/* Asks the driver whether the connection lives.  INCALL leaves the connection to
+ * us if a shutdown takes the lease away meanwhile.  *word is followed; false:
+ * dead, cleared or taken away. */
+static bool alive(struct weir__pool *pool,
+                  struct weir__slot *slot,
+                  uint64_t *word) {
+  uint64_t at = *word;
+  uint64_t to = with_flags(at, WEIR_SLOT_INCALL);
+  if (!weir__slot_move(slot, &at, to)) {
+    return false;
+  }
+  WEIR_POINT("acquire.probe", slot);
+  WEIR_ASSERT(weir__mutex_none_held());
+  bool good = pool->driver->table.health(weir__slot_session(slot)->conn) ==
+              WEIR_DRV_ALIVE_YES;
+  at = to;
+  do {
+    bool mine = weir__slot_lease(at) == weir__slot_lease(*word);
+    to = with_flags(at, weir__slot_flags(at) & ~WEIR_SLOT_INCALL);
+    if (!good || !mine) {
+      *word = at;
+      return false;
+    }
+  } while (!weir__slot_move(slot, &at, to));
+  *word = to;
+  return weir__slot_flags(to) == 0;
+}
+
 /* Whether a connection that was idle until now may be trusted.  One that rested
  * longer than Probe Window is looked at: a read without waiting, no round
  * trip. */
-static bool trusted(struct weir__pool *pool, struct weir__slot *slot) {
+static bool trusted(struct weir__pool *pool,
+                    struct weir__slot *slot,
+                    uint64_t *word) {
   uint64_t now = weir__clock_coarse();
   uint64_t rested = weir__load_relaxed_u64(&slot->idle_since);
   if (now >= weir__load_relaxed_u64(&slot->expires)) {
@@ -34,9 +69,7 @@ static bool trusted(struct weir__pool *pool, struct weir__slot *slot) {
   if (now < weir__clock_add(rested, window)) {
     return true;
   }
-  WEIR_ASSERT(weir__mutex_none_held());
-  return pool->driver->table.health(weir__slot_session(slot)->conn) ==
-         WEIR_DRV_ALIVE_YES;
+  return alive(pool, slot, word);
 }
 
 /* The warm path: nobody waits and an idle connection is there. */
@@ -53,7 +86,10 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
       return NULL;
     }
     weir__slot_start_lease(slot);
-    if (trusted(pool, slot)) {
+    /* Q again: a shutdown that has looked for leases already has not seen this
+     * one. */
+    if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) == 0 &&
+        trusted(pool, slot, out_word)) {
       return slot;
     }
     (void)weir__growth_retire(slot, out_word);
@@ -133,7 +169,7 @@ static bool accept_grant(struct weir__pool *pool,
                          uint64_t *out_lease) {
   struct weir__slot *slot = w->granted;
   uint64_t word = w->granted_word;
-  if (trusted(pool, slot)) {
+  if (trusted(pool, slot, &word)) {
     *out_lease = to_lease(slot, word);
     return true;
   }
@@ -141,13 +177,9 @@ static bool accept_grant(struct weir__pool *pool,
   return false;
 }
 
-/* The node is its caller's again: nobody changes it any more. */
-static bool decided(enum weir__waiter_state state) {
-  return state == WEIR_WAITER_GRANTED || state == WEIR_WAITER_FAILED;
-}
-
-/* Told to open, and decided otherwise before it could begin. */
-static void give_place_back(struct weir__pool *pool, struct weir__waiter *w) {
+/* Told to open, and decided otherwise before it could begin.  Not before it has
+ * been decided for good: it may be told to open once more. */
+static void drop_place(struct weir__pool *pool, struct weir__waiter *w) {
   if (w->slot != NULL) {
     weir__growth_drop(pool, w->slot);
     w->slot = NULL;
@@ -174,13 +206,12 @@ static int wait_in_line(struct weir__pool *pool,
       }
       state = weir__waiter_state(w);
     }
-    if (decided(state)) {
-      give_place_back(pool, w);
-    }
     if (state == WEIR_WAITER_FAILED) {
+      drop_place(pool, w);
       return refuse(pool, w->code, err);
     }
     if (state == WEIR_WAITER_GRANTED) {
+      drop_place(pool, w);
       if (accept_grant(pool, w, out_lease)) {
         return WEIR_OK;
       }

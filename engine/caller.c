@@ -36,7 +36,17 @@ static _Thread_local struct weir__caller *mine;
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t setup_mutex = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic uint32_t leave_word; /* bumped by leavers while awaited */
+
+/* One who waits for callers, on its stack.  Each has a word of its own: a wake
+ * on a common one could go to one whose callers have not left yet, and be lost
+ * to the other. */
+struct awaiter {
+  struct awaiter *next;
+  _Atomic uint32_t left; /* grows with each call that ends */
+};
+static struct weir__mutex await_lock = {PTHREAD_MUTEX_INITIALIZER,
+                                        WEIR_RANK_LEAF};
+static struct awaiter *awaiters; /* guarded by await_lock */
 
 /* Runs as its thread exits; the record goes to the next new thread. */
 static void give_back(void *record) {
@@ -104,6 +114,10 @@ void weir__caller_forget(void) {
       (void)close(fd);
     }
   }
+  /* Nobody waits here, whoever held the lock at the fork. */
+  (void)pthread_mutex_init(&await_lock.m, NULL);
+  awaiters = NULL;
+  weir__store_relaxed_u32(&weir__caller_awaited, 0);
   /* The parent's records stay behind, as does everything of the parent's. */
   atomic_store_explicit(&records, NULL, memory_order_release);
   mine = NULL;
@@ -169,11 +183,22 @@ int weir__caller_enter(struct weir__caller **out_self) {
     }
   }
   WEIR_ASSERT(weir__load_relaxed_u64(&self->mark) == 0);
+  /* Acquire: whoever reads an epoch sees as stale what was retired before. */
   weir__store_relaxed_u64(&self->mark,
-                          weir__load_relaxed_u64(&weir__caller_epoch));
+                          weir__load_acquire_u64(&weir__caller_epoch));
   weir__fence_compiler();
   *out_self = self;
   return WEIR_OK;
+}
+
+/* Under the lock an awaiter's stack stays. */
+static void tell_awaiters(void) {
+  weir__mutex_lock(&await_lock);
+  for (struct awaiter *a = awaiters; a != NULL; a = a->next) {
+    (void)weir__add_acq_rel_u32(&a->left, 1);
+    weir__unpark(&a->left);
+  }
+  weir__mutex_unlock(&await_lock);
 }
 
 void weir__caller_leave(struct weir__caller *self) {
@@ -184,8 +209,7 @@ void weir__caller_leave(struct weir__caller *self) {
   weir__store_release_u64(&self->mark, 0);
   weir__fence_compiler();
   if (weir__load_relaxed_u32(&weir__caller_awaited) != 0) {
-    (void)weir__add_acq_rel_u32(&leave_word, 1);
-    weir__unpark(&leave_word);
+    tell_awaiters();
   }
 }
 
@@ -223,23 +247,41 @@ uint32_t weir__caller_count(uint64_t epoch, const struct weir__engine *engine) {
   return count_others(epoch, engine, NULL);
 }
 
+static void begin_await(struct awaiter *a) {
+  weir__mutex_lock(&await_lock);
+  a->next = awaiters;
+  awaiters = a;
+  weir__mutex_unlock(&await_lock);
+  (void)weir__add_acq_rel_u32(&weir__caller_awaited, 1);
+}
+
+static void end_await(struct awaiter *a) {
+  (void)weir__sub_acq_rel_u32(&weir__caller_awaited, 1);
+  weir__mutex_lock(&await_lock);
+  struct awaiter **at = &awaiters;
+  while (*at != a) {
+    at = &(*at)->next;
+  }
+  *at = a->next;
+  weir__mutex_unlock(&await_lock);
+}
+
 uint32_t weir__caller_await(uint64_t epoch,
                             const struct weir__engine *engine,
                             const struct weir__caller *self,
                             uint64_t deadline) {
-  (void)weir__add_acq_rel_u32(&weir__caller_awaited, 1);
+  struct awaiter me = {.next = NULL};
   uint32_t left;
+  begin_await(&me);
   for (;;) {
-    uint32_t seen = weir__load_acquire_u32(&leave_word);
+    uint32_t seen = weir__load_acquire_u32(&me.left);
     left = count_others(epoch, engine, self);
     if (left == 0 || weir__clock_now() >= deadline) {
       break;
     }
-    (void)weir__park(&leave_word, seen, deadline);
+    (void)weir__park(&me.left, seen, deadline);
   }
-  (void)weir__sub_acq_rel_u32(&weir__caller_awaited, 1);
-  /* Several may have waited on one word, and a leaver wakes one. */
-  weir__unpark(&leave_word);
+  end_await(&me);
   return left;
 }
 

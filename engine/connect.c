@@ -70,7 +70,8 @@ static uint64_t lease_own(struct weir__pool *pool,
   return won ? leased : 0;
 }
 
-/* The caller goes back to the head of the line: what it opened was cleared. */
+/* A caller that got nothing for what it opened, because that was cleared or the
+ * pool is about to close, goes back to the head of the line. */
 static void wait_again(struct weir__pool *pool, struct weir__waiter *w) {
   struct weir__wakes wakes = {.n_asleep = 0};
   weir__mutex_lock(&pool->mu);
@@ -102,8 +103,8 @@ static int connected(struct weir__pool *pool,
   if (weir__slot_flags(word) != 0 ||
       !weir__publish(pool, slot, &word, w->caller)) {
     (void)weir__growth_retire(slot, &word);
-    wait_again(pool, w);
   }
+  wait_again(pool, w);
   return WEIR_PENDING;
 }
 

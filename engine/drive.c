@@ -16,8 +16,14 @@ int weir__drive_begin(struct weir_drv_hconn *session,
     return fd;
   }
   atomic_store_explicit(&session->by, self, memory_order_release);
-  WEIR_ASSERT(weir__load_relaxed_u32(&session->op) == WEIR_OP_NONE);
-  weir__store_seq_u32(&session->op, WEIR_OP_DRIVING);
+  uint32_t word = weir__load_seq_u32(&session->op);
+  WEIR_ASSERT((word & WEIR_OP_OWNER) == WEIR_OP_NONE);
+  while (!weir__cas_seq_u32(&session->op, &word, WEIR_OP_DRIVING)) {
+  }
+  /* A statement that paused with a request open: the answer came meanwhile. */
+  if ((word & WEIR_OP_REPLIED) != 0) {
+    session->replied = true;
+  }
   return 0;
 }
 

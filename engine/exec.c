@@ -231,7 +231,8 @@ int weir__exec(struct weir__lease *lease,
   s->reading = true;
   weir__store_relaxed_u32(&lease->slot->ran, 1);
   /* A cancellation meant for an earlier request of this lease is over. */
-  weir__store_seq_u32(&lease->slot->cancel_lease, 0);
+  weir__store_seq_u32(&lease->slot->cancel_lease,
+                      weir__slot_lease(lease->word) - 1);
   struct weir__exec_args args = {
       .sql = s->sql,
       .sql_len = sql_len,

@@ -160,12 +160,12 @@ void weir__growth_drop(struct weir__pool *pool, struct weir__slot *slot) {
   give_back(pool, slot);
 }
 
-static void fill_ended(struct weir_drv_hconn *session) {
-  struct weir__pool *pool = session->pool;
+/* A connect for Min Pool Size has ended; after a failure there is a pause. */
+static void note_filled(struct weir__pool *pool, bool good) {
   uint64_t now = weir__clock_now();
   weir__mutex_lock(&pool->mu);
   pool->n_filling--;
-  pool->failing = session->status != WEIR_DRV_DONE;
+  pool->failing = !good;
   if (pool->failing) {
     uint64_t pause = pool->fill_pause * 2;
     pause = pause < FILL_PAUSE_MIN_NS ? FILL_PAUSE_MIN_NS : pause;
@@ -175,6 +175,11 @@ static void fill_ended(struct weir_drv_hconn *session) {
     pool->fill_pause = 0;
   }
   weir__mutex_unlock(&pool->mu);
+}
+
+static void fill_ended(struct weir_drv_hconn *session) {
+  struct weir__pool *pool = session->pool;
+  note_filled(pool, session->status == WEIR_DRV_DONE);
   weir__growth_opened(session);
   weir__tend(pool);
 }
@@ -187,7 +192,10 @@ static void begin_fill(struct weir_drv_hconn *session) {
 void weir__growth_fill(struct weir__pool *pool) {
   uint64_t now = weir__clock_now();
   weir__mutex_lock(&pool->mu);
-  bool resting = pool->failing && now < pool->fill_not_before;
+  /* Once the pause is over nothing is failing: from here on it is the ends of
+   * connects and the comings and goings of waiters that bring us back here. */
+  pool->failing = pool->failing && now < pool->fill_not_before;
+  bool resting = pool->failing;
   weir__mutex_unlock(&pool->mu);
   if (resting) {
     return;
@@ -197,9 +205,7 @@ void weir__growth_fill(struct weir__pool *pool) {
     struct weir_drv_hconn *session =
         weir__session_new(pool->engine, pool, slot);
     if (session == NULL) {
-      weir__mutex_lock(&pool->mu);
-      pool->n_filling--;
-      weir__mutex_unlock(&pool->mu);
+      note_filled(pool, false);
       struct weir_error err = {.struct_size = sizeof err};
       (void)weir__error_set(&err, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
                             "no memory for a connection");

@@ -111,7 +111,8 @@ int weir__handle_new(enum weir__type type, void *object, uint64_t *out_handle) {
   if (rc == 0) {
     struct entry *e = made_entry(t, index);
     uint64_t generation = weir__load_relaxed_u64(&e->key) >> 1;
-    atomic_store_explicit(&e->object, object, memory_order_relaxed);
+    /* Release: who reads this object finds that the key of the last is over. */
+    atomic_store_explicit(&e->object, object, memory_order_release);
     /* Release: publishes the object to the acquire in find. */
     weir__store_release_u64(&e->key, generation << 1 | 1);
     *out_handle = weir__handle_make(type, index, (uint32_t)generation);

@@ -231,7 +231,11 @@ int weir__lease_cancel(uint64_t handle) {
   }
   /* The order matters: the caller that drives reads cancel_lease after it has
    * been kicked, and one that begins later reads it before it waits. */
-  weir__store_seq_u32(&slot->cancel_lease, lease);
+  uint32_t seen = weir__load_seq_u32(&slot->cancel_lease);
+  while ((int32_t)(lease - seen) > 0 &&
+         !weir__cas_seq_u32(&slot->cancel_lease, &seen, lease)) {
+    /* Only forwards: one who is late must not undo a later lease's. */
+  }
   struct weir__caller *driver =
       atomic_load_explicit(&slot->driver, memory_order_seq_cst);
   if (driver != NULL) {

@@ -213,5 +213,6 @@ void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   out->stasis = census.in[WEIR_SLOT_STASIS];
   out->closing = census.in[WEIR_SLOT_CLOSING];
   out->acquired = sum_uses(pool);
-  out->released = out->acquired - out->leased;
+  /* A lease that begins is in its state before it is in the sum. */
+  out->released = out->acquired > out->leased ? out->acquired - out->leased : 0;
 }

@@ -150,7 +150,6 @@ int weir__engine_shutdown(struct weir__engine *engine,
                           struct weir__caller *self,
                           uint64_t deadline,
                           struct weir_error *err) {
-  uint64_t epoch = weir__caller_retire();
   shut_pools(engine);
   if (!await_gone(engine, deadline)) {
     revoke_all(engine);
@@ -160,7 +159,10 @@ int weir__engine_shutdown(struct weir__engine *engine,
   uint64_t soon = weir__clock_add(weir__clock_now(), LAST_CALL_NS);
   last = last > soon ? last : soon;
   bool gone = await_gone(engine, last);
-  uint32_t inside = weir__caller_await(epoch, engine, self, last);
+  /* An epoch of now: leases could be given back until now, by calls that began
+   * after the shutdown did and may still be on their way out. */
+  uint32_t inside =
+      weir__caller_await(weir__caller_retire(), engine, self, last);
   if (!gone || inside != 0) {
     return leave_behind(engine, inside, err);
   }

@@ -78,6 +78,14 @@ static uint64_t next_review(struct weir__pool *pool,
   return next < at ? next : at;
 }
 
+/* When the pause after a failed connect for Min Pool Size is over. */
+static uint64_t refill_at(struct weir__pool *pool) {
+  weir__mutex_lock(&pool->mu);
+  uint64_t at = pool->failing ? pool->fill_not_before : WEIR_NEVER;
+  weir__mutex_unlock(&pool->mu);
+  return at;
+}
+
 /* Nobody wants what a closed pool is still opening or resetting. */
 static void expire_connects(struct weir__pool *pool) {
   uint32_t n = weir__load_acquire_u32(&pool->n_slots);
@@ -100,7 +108,6 @@ static void tend(struct weir__pool *pool) {
   bool closed = pool->closed;
   bool hurry = pool->n_closing != 0 && (pool->waiting.n != 0 || pool->hurried);
   bool gone = closed && pool->n_open == 0;
-  uint64_t fill_at = pool->failing ? pool->fill_not_before : WEIR_NEVER;
   weir__mutex_unlock(&pool->mu);
   if (hurry) {
     weir__close_hurry(pool);
@@ -115,6 +122,7 @@ static void tend(struct weir__pool *pool) {
     return;
   }
   weir__growth_fill(pool);
+  uint64_t fill_at = refill_at(pool);
   uint64_t now = weir__clock_now();
   uint64_t at = next_review(pool, now, review_idle(pool, now));
   weir__reactor_timer(pool->engine->reactor, &pool->tend_timer,
