@@ -110,7 +110,8 @@ static int add_login(struct arguments *arguments, char *text) {
     free(password);
     return complain("--login", "no memory");
   }
-  arguments->accounts[n] = (struct tdsd_account){user, password};
+  arguments->accounts[n].user = user;
+  arguments->accounts[n].password = password;
   arguments->options.naccounts = n + 1;
   return 0;
 }
