@@ -14,10 +14,10 @@ for tool in tsql bsqldb; do
 done
 export LC_ALL=C.UTF-8
 
-# tsql_run VERSION PASSWORD: runs the batch on standard input.
+# tsql_run VERSION PASSWORD: runs the batch on standard input; tabs become bars.
 tsql_run() {
   TDSVER=$1 timeout 20 tsql -o q -H 127.0.0.1 -p "$port" -U sa -P "$2" 2>&1 |
-    sed -e 's/[[:space:]]*$//' -e '/^$/d'
+    sed -e 's/[[:space:]]*$//' -e '/^$/d' -e 's/\t/|/g'
 }
 
 # Everything the SELECT of literals promises, as tsql shows it.
@@ -30,14 +30,14 @@ SELECT 'it''s' + '!' AS s; SELECT a, b FROM (VALUES (1, 'x'), (2, NULL))
   AS v (a, b) UNION ALL SELECT 3, 'y'
 go
 "
-values_expected="i	n	t	d	b	l	f	dt	x
-1	NULL	zażółć	-12.345	1	9223372036854775807	0.5	Feb 29 2020 12:34PM	00ff
+values_expected="i|n|t|d|b|l|f|dt|x
+1|NULL|zażółć|-12.345|1|9223372036854775807|0.5|Feb 29 2020 12:34PM|00ff
 s
 it's!
-a	b
-1	x
-2	NULL
-3	y"
+a|b
+1|x
+2|NULL
+3|y"
 
 errors_sql="PRINT 'hello'
 go
@@ -52,13 +52,13 @@ go
 "
 errors_expected="hello
 Msg 8134 (severity 16, state 1) from TDSD Line 1:
-	\"Divide by zero error encountered.\"
+|\"Divide by zero error encountered.\"
 Msg 156 (severity 15, state 1) from TDSD Line 1:
-	\"Incorrect syntax near the keyword 'FROM'.\"
+|\"Incorrect syntax near the keyword 'FROM'.\"
 Msg 208 (severity 16, state 1) from TDSD Line 1:
-	\"Invalid object name 'nosuch'.\"
+|\"Invalid object name 'nosuch'.\"
 Msg 50000 (severity 16, state 3) from TDSD Line 1:
-	\"no way\""
+|\"no way\""
 
 # db-lib reads through another of FreeTDS's doors.
 bsqldb_run() {
@@ -74,14 +74,14 @@ for mode in off login-only self-signed; do
       "$(printf '%s' "$values_sql" | tsql_run "$version" x)"
   done
   for version in 7.1 7.2; do
-    check "tsql $version, tls $mode: one row" "a	m
-1	max" "$(printf "SELECT 1 AS a, CAST('max' AS varchar(max)) AS m\ngo\n" |
+    check "tsql $version, tls $mode: one row" "a|m
+1|max" "$(printf "SELECT 1 AS a, CAST('max' AS varchar(max)) AS m\ngo\n" |
       tsql_run "$version" x)"
   done
   check "tsql, tls $mode: messages" "$errors_expected" \
     "$(printf '%s' "$errors_sql" | tsql_run 7.4 x)"
   check "tsql, tls $mode: wrong password" \
-    "	\"Login failed for user 'sa'.\"" \
+    "|\"Login failed for user 'sa'.\"" \
     "$(printf 'go\n' | tsql_run 7.4 wrong | grep -m 1 'Login failed')"
   check "bsqldb, tls $mode: rows" "1|zażółć
 2|NULL" "$(bsqldb_run "SELECT 1 AS a, N'zażółć' AS b UNION ALL SELECT 2, NULL" |

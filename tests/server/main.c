@@ -110,7 +110,8 @@ static int add_login(struct arguments *arguments, char *text) {
     free(password);
     return complain("--login", "no memory");
   }
-  arguments->accounts[n] = (struct tdsd_account){user, password};
+  arguments->accounts[n].user = user;
+  arguments->accounts[n].password = password;
   arguments->options.naccounts = n + 1;
   return 0;
 }
@@ -119,7 +120,7 @@ static int add_login_file(struct arguments *arguments, const char *path) {
   char line[LINE_BYTES];
   FILE *file = fopen(path, "re");
   if (file == NULL) {
-    return complain(path, strerror(errno));
+    return complain(path, strerrordesc_np(errno));
   }
   int rc = 0;
   while (rc == 0 && fgets(line, sizeof line, file) != NULL) {
@@ -250,6 +251,7 @@ static int take(struct arguments *arguments, int option, char *value) {
 static int parse(struct arguments *arguments, int argc, char **argv) {
   bool port = false;
   int option = 0;
+  /* One thread only.  NOLINTNEXTLINE(concurrency-mt-unsafe) */
   while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
     if (option == OPT_HELP) {
       (void)fputs(usage, stdout);
@@ -280,7 +282,7 @@ static int write_cert(const struct tdsd *server, const char *path) {
   }
   FILE *file = fopen(path, "we");
   if (file == NULL) {
-    return complain(path, strerror(errno));
+    return complain(path, strerrordesc_np(errno));
   }
   bool written = fputs(pem, file) >= 0;
   written = fclose(file) == 0 && written;

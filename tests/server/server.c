@@ -21,7 +21,7 @@
 #define BACKLOG 4096
 
 static int fail(char *why, size_t cap, const char *what) {
-  (void)snprintf(why, cap, "%s: %s", what, strerror(errno));
+  (void)snprintf(why, cap, "%s: %s", what, strerrordesc_np(errno));
   return -1;
 }
 

@@ -80,7 +80,7 @@ static FILE *open_file(const char *path, char *why, size_t cap) {
   if (path == NULL) {
     (void)snprintf(why, cap, "a certificate file needs a key file");
   } else if (file == NULL) {
-    (void)snprintf(why, cap, "%s: %s", path, strerror(errno));
+    (void)snprintf(why, cap, "%s: %s", path, strerrordesc_np(errno));
   }
   return file;
 }

@@ -92,8 +92,10 @@ static int run_kill(struct tdsd *server,
                                                  : "error: no such session");
 }
 
-/* Faults that are on or off. */
-static bool *find_switch(struct tdsd_faults *faults, const char *name) {
+/* Finds a fault that is on or off by its name. */
+static bool find_switch(struct tdsd_faults *faults,
+                        const char *name,
+                        bool **out_value) {
   const struct {
     const char *name;
     bool *value;
@@ -104,10 +106,11 @@ static bool *find_switch(struct tdsd_faults *faults, const char *name) {
                   {"omit-reset-ack", &faults->omit_reset_ack}};
   for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
     if (strcmp(switches[i].name, name) == 0) {
-      return switches[i].value;
+      *out_value = switches[i].value;
+      return true;
     }
   }
-  return NULL;
+  return false;
 }
 
 static int run_switch(bool *value,
@@ -178,8 +181,8 @@ static int run_words(struct tdsd *server,
     tdsd_quit(server);
     return answer(reply, cap, "ok");
   }
-  bool *value = find_switch(&server->shared.faults, name);
-  if (value != NULL) {
+  bool *value = NULL;
+  if (find_switch(&server->shared.faults, name, &value)) {
     return run_switch(value, argument, reply, cap);
   }
   return run_setting(server, name, argument, reply, cap);

@@ -73,7 +73,7 @@ struct tdsd_control *tdsd_control_open(struct tdsd *server,
   remove_stale(path);
   int fd = bind_path(path);
   if (fd < 0) {
-    (void)snprintf(why, cap, "%s: %s", path, strerror(errno));
+    (void)snprintf(why, cap, "%s: %s", path, strerrordesc_np(errno));
     free(control);
     return NULL;
   }
@@ -81,7 +81,7 @@ struct tdsd_control *tdsd_control_open(struct tdsd *server,
   control->watch =
       (struct tdsd_watch){.kind = TDSD_WATCH_CONTROL_LISTEN, .fd = fd};
   if (tdsd_loop_watch(server, &control->watch, EPOLLIN) < 0) {
-    (void)snprintf(why, cap, "%s: %s", path, strerror(errno));
+    (void)snprintf(why, cap, "%s: %s", path, strerrordesc_np(errno));
     tdsd_control_close(control);
     return NULL;
   }

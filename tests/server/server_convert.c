@@ -119,7 +119,8 @@ static size_t print_decimal(const struct tdsd_value *value, char *out) {
 /* Style 0 shows six digits and three of the exponent. */
 static size_t print_real(double real, char *out, size_t cap) {
   char plain[64];
-  int n = snprintf(plain, sizeof plain, "%.6g", real);
+  int n = 0;
+  (void)snprintf(plain, sizeof plain, "%.6g", real);
   const char *e = strchr(plain, 'e');
   if (e != NULL) {
     n = snprintf(out, cap, "%.*s%c%03d", (int)(e - plain + 1), plain, e[1],

@@ -29,8 +29,9 @@ int tdsd_parse_bad(struct tdsd_parser *parser) {
 }
 
 int tdsd_parse_no_memory(struct tdsd_parser *parser) {
-  return tdsd_fault_set(parser->fault, 701, 17,
-                        "There is insufficient memory for this query.");
+  (void)tdsd_fault_set(parser->fault, 701, 17,
+                       "There is insufficient memory for this query.");
+  return -1;
 }
 
 int tdsd_parse_eat(struct tdsd_parser *parser, const char *word, bool *out) {
@@ -70,7 +71,7 @@ int tdsd_parse_name(struct tdsd_parser *parser, const char **out_name) {
 int tdsd_parse_dotted(struct tdsd_parser *parser,
                       const char **out_whole,
                       const char **out_last) {
-  const char *part = NULL;
+  const char *part = "";
   bool more = false;
   if (tdsd_parse_name(parser, &part) < 0 ||
       tdsd_parse_eat_sign(parser, ".", &more) < 0) {
@@ -90,9 +91,9 @@ int tdsd_parse_dotted(struct tdsd_parser *parser,
     if (joined == NULL) {
       return tdsd_parse_no_memory(parser);
     }
-    memcpy(joined, whole, len);
+    memcpy(joined, whole, len + 1);
     joined[len] = '.';
-    memcpy(joined + len + 1, part, more_len);
+    memcpy(joined + len + 1, part, more_len + 1);
     whole = joined;
     if (tdsd_parse_eat_sign(parser, ".", &more) < 0) {
       return -1;

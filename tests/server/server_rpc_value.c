@@ -168,7 +168,7 @@ static int set_string(const struct job *job, const uint8_t *bytes, size_t len) {
     out->len = tdsd_text_from_w16(bytes, len / 2, copy);
   } else if (tdsd_kind_is_text(out->type.kind)) {
     out->len = tdsd_text_from_1252(bytes, len, copy);
-  } else {
+  } else if (len != 0) {
     memcpy(copy, bytes, len);
     out->len = len;
   }

@@ -191,12 +191,14 @@ static bool assigns(const struct tdsd_exec *exec) {
 void tdsd_select_begin(struct tdsd_exec *exec, struct tdsd_select *select) {
   exec->first = select;
   exec->sent = 0;
-  for (struct tdsd_select *s = select; s != NULL; s = s->next) {
-    if (bind_part(exec, s) < 0) {
+  struct tdsd_select *part = select;
+  do {
+    if (bind_part(exec, part) < 0) {
       fail(exec);
       return;
     }
-  }
+    part = part->next;
+  } while (part != NULL);
   if (make_columns(exec, select) < 0 || begin_part(exec, select) < 0) {
     fail(exec);
     return;
@@ -218,7 +220,7 @@ static int source_row(struct tdsd_exec *exec, struct tdsd_value **out_row) {
       return no_memory(exec);
     }
   }
-  if (source->kind == TDSD_FROM_ROWS) {
+  if (source->kind == TDSD_FROM_ROWS && row != NULL) {
     row[0] = (struct tdsd_value){.type = source->types[0],
                                  .integer = (int64_t)exec->at + 1};
   }

@@ -32,7 +32,7 @@ struct tdsd_tap *tdsd_tap_open(const char *path, char *why, size_t cap) {
   FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
   struct tdsd_tap *tap = file == NULL ? NULL : calloc(1, sizeof *tap);
   if (tap == NULL) {
-    (void)snprintf(why, cap, "%s: %s", path, strerror(errno));
+    (void)snprintf(why, cap, "%s: %s", path, strerrordesc_np(errno));
     if (file != NULL) {
       (void)fclose(file);
     } else if (fd >= 0) {
