@@ -357,6 +357,18 @@ static int set_integer(const struct job *job, int64_t integer) {
   return overflow(job);
 }
 
+/* Minus 2^63 is a bigint, plus 2^63 is none. */
+static int set_magnitude(const struct job *job,
+                         tdsd_u128 magnitude,
+                         bool negative) {
+  tdsd_u128 most = (tdsd_u128)INT64_MAX + (negative ? 1 : 0);
+  if (magnitude > most) {
+    return overflow(job);
+  }
+  uint64_t low = (uint64_t)magnitude;
+  return set_integer(job, (int64_t)(negative ? 0 - low : low));
+}
+
 static int text_integer(const struct job *job) {
   size_t len = 0;
   const char *text = trim(job->in, &len);
@@ -376,11 +388,7 @@ static int text_integer(const struct job *job) {
       memchr(text, '.', len) != NULL) {
     return failed(job, 245);
   }
-  if (number.magnitude > (tdsd_u128)INT64_MAX) {
-    return overflow(job);
-  }
-  int64_t integer = (int64_t)number.magnitude;
-  return set_integer(job, number.negative ? -integer : integer);
+  return set_magnitude(job, number.magnitude, number.negative);
 }
 
 static int real_integer(const struct job *job, double real) {
@@ -398,10 +406,7 @@ static int decimal_integer(const struct job *job) {
   if (job->to->kind != TDSD_BIT) {
     whole /= tdsd_pow10(in->type.scale);
   }
-  if (whole > (tdsd_u128)INT64_MAX) {
-    return overflow(job);
-  }
-  return set_integer(job, in->negative ? -(int64_t)whole : (int64_t)whole);
+  return set_magnitude(job, whole, in->negative);
 }
 
 static int binary_integer(const struct job *job) {
