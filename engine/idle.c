@@ -76,6 +76,7 @@ static void tidy(struct weir__pool *pool, struct weir__slot *slot) {
   if (weir__slot_state(word) == WEIR_SLOT_IDLE) {
     return; /* of another generation, or doomed: its sweeper comes */
   }
+  WEIR_POINT("idle.tidy.locked", slot);
   weir__bits_clear(&pool->idle.bits, slot->index);
   word = weir__load_seq_u64(&slot->word);
   if (weir__slot_state(word) == WEIR_SLOT_IDLE) {
