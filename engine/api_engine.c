@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <limits.h>
 #include <string.h>
 
 #include "api.h"
@@ -126,6 +127,10 @@ int32_t weir_driver_load(weir_h handle,
   int rc;
   if (name == NULL) {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_LOAD, "name is NULL");
+  }
+  if (name_len >= PATH_MAX) {
+    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_LOAD,
+                           "the name is longer than any path");
   }
   struct weir__engine *engine = weir__api_engine(handle, &self, &rc);
   if (engine == NULL) {

@@ -101,6 +101,8 @@ bool weir__publish(struct weir__pool *pool,
                    const struct weir__caller *self) {
   uint32_t index = slot->index;
   uint32_t generation = weir__slot_generation(*word);
+  uint64_t idle =
+      weir__slot_word(WEIR_SLOT_IDLE, 0, generation, weir__slot_lease(*word));
   if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
     int handed = try_hand_over(pool, slot, word, self);
     if (handed != 0) {
@@ -114,10 +116,14 @@ bool weir__publish(struct weir__pool *pool,
   WEIR_POINT("publish.published", slot);
   weir__idle_note(pool, index);
   /* Re-read: a waiter that came before the slot was idle has set WAITERS, one
-   * that came later finds the slot.  A clear that swept before the slot was
-   * idle has moved the generation. */
+   * that came later finds the slot.  Whoever cleared or closed the pool before
+   * the slot was idle has not seen it, so it is retired here, by its word: its
+   * bit may be away for a moment (idle.c). */
   uint64_t q = weir__load_seq_u64(&pool->q);
-  if ((q & WEIR_Q_FLAGS) != 0 || weir__q_generation(q) != generation) {
+  if ((q & WEIR_Q_CLOSED) != 0 || weir__q_generation(q) != generation) {
+    (void)weir__growth_retire(slot, &idle);
+  }
+  if ((q & WEIR_Q_FLAGS) != 0) {
     weir__dispatch(pool, self);
   }
   return true;
@@ -154,15 +160,12 @@ void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
 
 void weir__dispatch(struct weir__pool *pool, const struct weir__caller *self) {
   bool more;
-  bool sweep;
   do {
     struct weir__wakes wakes = {.n_asleep = 0};
     weir__mutex_lock(&pool->mu);
     weir__dispatch_locked(pool, &wakes);
     more = !weir__wakes_room(&wakes);
-    sweep = pool->closed;
     weir__mutex_unlock(&pool->mu);
     weir__wakes_flush(&wakes, self);
   } while (more);
-  weir__growth_sweep(pool, sweep);
 }

@@ -281,16 +281,12 @@ bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
   return true;
 }
 
-void weir__growth_sweep(struct weir__pool *pool, bool all) {
+void weir__growth_sweep(struct weir__pool *pool) {
   uint32_t n = weir__load_acquire_u32(&pool->n_slots);
-  uint64_t q = weir__load_seq_u64(&pool->q);
-  for (uint32_t i = weir__bits_next(&pool->idle.bits, 0);
-       i != WEIR_BITS_NONE && i < n;
-       i = weir__bits_next(&pool->idle.bits, i + 1)) {
+  for (uint32_t i = 0; i < n; i++) {
     struct weir__slot *slot = weir__pool_slot(pool, i);
     uint64_t word = weir__load_seq_u64(&slot->word);
-    if (weir__slot_state(word) == WEIR_SLOT_IDLE &&
-        (all || weir__slot_generation(word) != weir__q_generation(q))) {
+    if (weir__slot_state(word) == WEIR_SLOT_IDLE) {
       (void)weir__growth_retire(slot, &word);
     }
   }

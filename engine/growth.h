@@ -40,9 +40,9 @@ void weir__growth_failed(struct weir__pool *pool, const struct weir_error *err);
  * flags were added meanwhile.  False: the slot is somebody else's by now. */
 bool weir__growth_retire(struct weir__slot *slot, uint64_t *word);
 
-/* Retires every idle slot that may not be leased any more: of an older
- * generation, or all. */
-void weir__growth_sweep(struct weir__pool *pool, bool all);
+/* Retires every idle slot.  By the words, because a bit may be away for a moment
+ * (idle.c). */
+void weir__growth_sweep(struct weir__pool *pool);
 
 /* On the reactor: a slot's session is closed and gone. */
 void weir__growth_emptied(struct weir__slot *slot);

@@ -8,6 +8,8 @@
 #include "pool.h"
 #include "slot.h"
 #include "sys/mem.h"
+#include "sys/point.h"
+#include "tend.h"
 
 static uint32_t hints_wanted(void) {
   long cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -65,16 +67,24 @@ static struct weir__slot *take_hinted(struct weir__pool *pool,
 
 /* A set bit over a slot that is not idle is cleared, and the slot looked at
  * again: it may have become idle, and whoever made it so may have seen the bit
- * still set. */
+ * still set.  Then, for a moment, there was an idle slot without a bit: a waiter
+ * who came just then has set WAITERS, missed the slot and gone to sleep.  Who
+ * holds the pool's mutex is alone with the waiters and serves them anyway; for
+ * others the reactor looks again (P3). */
 static void tidy(struct weir__pool *pool, struct weir__slot *slot) {
   uint64_t word = weir__load_seq_u64(&slot->word);
   if (weir__slot_state(word) == WEIR_SLOT_IDLE) {
     return; /* of another generation, or doomed: its sweeper comes */
   }
+  WEIR_POINT("idle.tidy.locked", slot);
   weir__bits_clear(&pool->idle.bits, slot->index);
   word = weir__load_seq_u64(&slot->word);
   if (weir__slot_state(word) == WEIR_SLOT_IDLE) {
+    WEIR_POINT("idle.untidied.locked", slot);
     weir__bits_set(&pool->idle.bits, slot->index);
+    if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
+      weir__tend(pool);
+    }
   }
 }
 

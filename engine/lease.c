@@ -231,6 +231,7 @@ int weir__lease_cancel(uint64_t handle) {
   }
   /* The order matters: the caller that drives reads cancel_lease after it has
    * been kicked, and one that begins later reads it before it waits. */
+  WEIR_POINT("lease.cancel", slot);
   uint32_t seen = weir__load_seq_u32(&slot->cancel_lease);
   while ((int32_t)(lease - seen) > 0 &&
          !weir__cas_seq_u32(&slot->cancel_lease, &seen, lease)) {

@@ -111,7 +111,7 @@ void weir__pool_shut(struct weir__pool *pool) {
     weir__mutex_unlock(&pool->mu);
     weir__wakes_flush(&wakes, NULL);
   } while (more);
-  weir__growth_sweep(pool, true);
+  weir__growth_sweep(pool);
   weir__tend(pool);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/container.h"
 #include "close.h"
+#include "dispatch.h"
 #include "engine.h"
 #include "growth.h"
 #include "remote.h"
@@ -120,6 +121,9 @@ static void tend(struct weir__pool *pool) {
   if (closed) {
     expire_connects(pool);
     return;
+  }
+  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
+    weir__dispatch(pool, NULL); /* for idle.c */
   }
   weir__growth_fill(pool);
   uint64_t fill_at = refill_at(pool);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* Orders of two or three threads that went wrong once. */
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "caller.h"
+#include "fixture.h"
+#include "gates.h"
+#include "handle.h"
+#include "pool.h"
+#include "slot.h"
+#include "sys/park.h"
+#include "virtual_clock.h"
+
+/* ------------------------------------------------------------ small helpers */
+
+struct seeker {
+  weir_h pool;
+  int64_t timeout;
+  int cpu; /* -1: any */
+  int rc;
+  weir_h lease;
+};
+
+static void pin(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET((size_t)cpu, &set);
+  cr_assert_eq(sched_setaffinity(0, sizeof set, &set), 0);
+}
+
+/* The nth CPU this process may use, or -1. */
+static int nth_cpu(int n) {
+  cpu_set_t set;
+  cr_assert_eq(sched_getaffinity(0, sizeof set, &set), 0);
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+    if (CPU_ISSET((size_t)cpu, &set) && n-- == 0) {
+      return cpu;
+    }
+  }
+  return -1;
+}
+
+static void *acquire(void *arg) {
+  struct seeker *a = arg;
+  if (a->cpu >= 0) {
+    pin(a->cpu);
+  }
+  a->rc = weir_acquire(a->pool, a->timeout, &a->lease, NULL);
+  return NULL;
+}
+
+static pthread_t start(void *(*run)(void *), void *arg) {
+  pthread_t thread;
+  cr_assert_eq(pthread_create(&thread, NULL, run, arg), 0);
+  return thread;
+}
+
+static void join(pthread_t thread) {
+  cr_assert_eq(pthread_join(thread, NULL), 0);
+}
+
+static struct weir__slot *slot_of(weir_h lease) {
+  return weir__slot_find((uint32_t)(lease >> 32) & 0x1FFFFu);
+}
+
+/* -------------------------------------------------------------- idle slots */
+
+Test(race, a_waiter_is_served_though_the_idle_bit_was_away, .timeout = 20) {
+  struct fixture f;
+  int here = nth_cpu(0);
+  int there = nth_cpu(1);
+  if (there < 0) {
+    return; /* with one CPU the hint finds the slot without its bit */
+  }
+  pin(here);
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1");
+  weir_h lease = fixture_acquire(&f, pool);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  lease = fixture_acquire(&f, pool);
+  gates_install();
+  gate_hold("idle.tidy.locked");
+  gate_hold("idle.untidied.locked");
+  gate_watch("waiter.park");
+  /* One that only tries finds the bit of a leased slot, twice. */
+  struct seeker passer = {.pool = pool, .cpu = there};
+  pthread_t by = start(acquire, &passer);
+  cr_assert_eq(gate_wait_reached("idle.tidy.locked", 1), 0);
+  gate_pass("idle.tidy.locked", 1);
+  cr_assert_eq(gate_wait_reached("idle.tidy.locked", 2), 0);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  gate_open("idle.tidy.locked");
+  cr_assert_eq(gate_wait_reached("idle.untidied.locked", 1), 0);
+  /* The slot is idle and its bit away: here comes one who waits. */
+  struct seeker waiter = {
+      .pool = pool, .timeout = WEIR_TIMEOUT_NEVER, .cpu = there};
+  pthread_t with = start(acquire, &waiter);
+  cr_assert_eq(gate_wait_reached("waiter.park", 1), 0);
+  gate_open("idle.untidied.locked");
+  join(by);
+  join(with);
+  gates_restore();
+  cr_expect_eq(passer.rc, WEIR_E_TIMEOUT);
+  cr_expect_eq(waiter.rc, WEIR_OK);
+  cr_expect_eq(weir_release(waiter.lease), WEIR_OK);
+  fixture_close(&f);
+}
+
+/* ---------------------------------------------------------------- shutdown */
+
+struct closer {
+  struct fixture *f;
+  int rc;
+};
+
+static void *shut_down(void *arg) {
+  struct closer *c = arg;
+  c->rc = weir_engine_shutdown(c->f->engine, 0, NULL);
+  return NULL;
+}
+
+Test(race, a_shutdown_leaves_a_connection_to_who_looks_at_it, .timeout = 20) {
+  struct fixture f;
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1;Probe Window=0");
+  weir_h first = fixture_acquire(&f, pool);
+  struct weir__slot *slot = slot_of(first);
+  cr_assert_eq(weir_release(first), WEIR_OK);
+  gates_install();
+  gate_hold("acquire.probe");
+  struct seeker a = {.pool = pool, .timeout = WEIR_TIMEOUT_NEVER, .cpu = -1};
+  pthread_t seeker = start(acquire, &a);
+  cr_assert_eq(gate_wait_reached("acquire.probe", 1), 0);
+  uint64_t probed = weir__load_seq_u64(&slot->word);
+  struct closer c = {.f = &f};
+  pthread_t closer = start(shut_down, &c);
+  while (weir__load_seq_u64(&slot->word) == probed) {
+    (void)sched_yield();
+  }
+  cr_expect_eq(weir__slot_state(weir__load_seq_u64(&slot->word)),
+               WEIR_SLOT_LEASED);
+  gates_restore();
+  join(seeker);
+  join(closer);
+  cr_expect_eq(a.rc, WEIR_E_CLOSED);
+  cr_expect_eq(c.rc, WEIR_OK);
+}
+
+/* ------------------------------------------------------------------ cancel */
+
+static void *cancel(void *arg) {
+  (void)weir_cancel(*(const weir_h *)arg);
+  return NULL;
+}
+
+Test(race, a_late_cancel_does_not_undo_a_later_one, .timeout = 20) {
+  struct fixture f;
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1");
+  weir_h first = fixture_acquire(&f, pool);
+  gates_install();
+  gate_hold("lease.cancel");
+  pthread_t late = start(cancel, &first);
+  cr_assert_eq(gate_wait_reached("lease.cancel", 1), 0);
+  cr_assert_eq(weir_release(first), WEIR_OK);
+  weir_h second = fixture_acquire(&f, pool);
+  struct weir__slot *slot = slot_of(second);
+  weir__store_seq_u32(&slot->cancel_lease, (uint32_t)second);
+  gates_restore();
+  join(late);
+  cr_expect_eq(weir__load_seq_u32(&slot->cancel_lease), (uint32_t)second);
+  cr_expect_eq(weir_release(second), WEIR_OK);
+  fixture_close(&f);
+}
+
+/* ------------------------------------------------------------------- sums */
+
+Test(race, a_new_pool_does_not_count_what_its_slots_did_before) {
+  struct fixture f;
+  fixture_open(&f);
+  for (int i = 0; i < 4; i++) {
+    weir_h pool = fixture_pool(&f, "Max Pool Size=1;Max Uses=%d", 100 + i);
+    cr_expect_eq(fixture_stats(pool).acquired, 0, "pool %d", i);
+    cr_assert_eq(weir_release(fixture_acquire(&f, pool)), WEIR_OK);
+    cr_expect_eq(fixture_stats(pool).acquired, 1);
+    cr_assert_eq(weir_pool_close(pool), WEIR_OK);
+    AWAIT_COUNT(&f, conns_live, 0);
+    fixture_sync(&f);
+  }
+  fixture_close(&f);
+}
+
+/* ----------------------------------------------------- two who wait for calls */
+
+struct inside { /* a thread in a call on an engine of its own */
+  struct weir__engine *engine;
+  sem_t entered;
+  sem_t go;
+};
+
+static void *stay(void *arg) {
+  struct inside *in = arg;
+  struct weir__caller *self = NULL;
+  cr_assert_eq(weir__caller_enter(&self), WEIR_OK);
+  atomic_store_explicit(&self->engine, in->engine, memory_order_relaxed);
+  (void)sem_post(&in->entered);
+  (void)sem_wait(&in->go);
+  weir__caller_leave(self);
+  return NULL;
+}
+
+static void *await(void *arg) {
+  const struct inside *in = arg;
+  cr_expect_eq(
+      weir__caller_await(weir__caller_retire(), in->engine, NULL, WEIR_NEVER),
+      0);
+  return NULL;
+}
+
+static pthread_t go_inside(struct inside *in, void *engine) {
+  in->engine = engine; /* never looked into */
+  (void)sem_init(&in->entered, 0, 0);
+  (void)sem_init(&in->go, 0, 0);
+  pthread_t thread = start(stay, in);
+  (void)sem_wait(&in->entered);
+  return thread;
+}
+
+static sem_t parking;
+
+/* The system's own: it wakes one thread, the first to sleep. */
+static int tell_and_park(_Atomic uint32_t *word, uint32_t seen, uint64_t at) {
+  (void)sem_post(&parking);
+  return weir__park_futex(word, seen, at);
+}
+
+Test(race, each_who_waits_for_calls_is_woken_by_its_own, .timeout = 20) {
+  char a_engine;
+  char b_engine;
+  struct inside a;
+  struct inside b;
+  (void)sem_init(&parking, 0, 0);
+  weir__seams.park = tell_and_park;
+  cr_assert_eq(weir__caller_setup(), 0);
+  pthread_t a_call = go_inside(&a, &a_engine);
+  pthread_t b_call = go_inside(&b, &b_engine);
+  pthread_t a_await = start(await, &a);
+  (void)sem_wait(&parking);
+  pthread_t b_await = start(await, &b);
+  (void)sem_wait(&parking);
+  (void)sem_post(&b.go);
+  join(b_call);
+  join(b_await); /* though the first to sleep waits for another */
+  (void)sem_post(&a.go);
+  join(a_call);
+  join(a_await);
+  weir__seams_reset();
+}
+
+/* ------------------------------------------------------------------ refill */
+
+static bool timer_is_late(const struct weir__pool *pool, uint64_t now) {
+  return weir__timer_set(&pool->tend_timer) && pool->tend_timer.node.key <= now;
+}
+
+Test(race, a_refill_under_way_does_not_turn_the_reactor, .timeout = 20) {
+  struct fixture f;
+  fixture_open_virtual(&f);
+  weir_h handle = fixture_pool(
+      &f, "Min Pool Size=1;Connect Timeout=60;"
+          "Mock Script Text='connect 1: fail conn network; connect: hang'");
+  struct weir__pool *pool = weir__handle_find(handle, WEIR_TYPE_POOL);
+  AWAIT_STAT(handle, connects_failed, 1);
+  fixture_sync(&f);
+  fixture_advance(&f, 2 * WEIR_NS_PER_S); /* beyond the pause */
+  AWAIT_COUNT(&f, hung, 1);
+  fixture_sync(&f);
+  cr_expect_not(timer_is_late(pool, virtual_clock_now()));
+  fixture_close(&f);
+}
