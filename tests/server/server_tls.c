@@ -89,7 +89,10 @@ static char *to_pem(X509 *cert) {
   if (bio != NULL && PEM_write_bio_X509(bio, cert) == 1) {
     char *data = NULL;
     long len = BIO_get_mem_data(bio, &data);
-    text = len > 0 ? strndup(data, (size_t)len) : NULL;
+    text = len > 0 ? calloc(1, (size_t)len + 1) : NULL;
+    if (text != NULL) {
+      memcpy(text, data, (size_t)len);
+    }
   }
   BIO_free(bio);
   return text;
