@@ -18,6 +18,7 @@ reports() {
   rm -f "$work"/report.*
   CRITERION_JOBS=1 \
     ASAN_OPTIONS="log_path=$work/report:detect_leaks=1" \
+    UBSAN_OPTIONS="log_path=$work/report" \
     LSAN_OPTIONS="suppressions=$here/../lsan.supp:print_suppressions=0" \
     "$program" --filter "leaking/$3" >"$work/out" 2>&1
   found=$(find "$work" -name 'report.*' | wc -l)

@@ -8,15 +8,27 @@
 
 #include "server.h"
 
-#define TDSD_COUNTERS(X)                                                \
-  X(connections_open)                                                   \
-  X(connections_total)                                                  \
-  X(sessions_open)                                                      \
-  X(sessions_max)                                                       \
-  X(logins_ok)                                                          \
-  X(logins_failed)                                                      \
-  X(batches) X(rpcs) X(transactions) X(resets) X(attentions) X(ignored) \
-      X(violations) X(tls_handshakes) X(tls_resumed) X(bytes_in) X(bytes_out)
+/* The formatter never settles on where these backslashes go. */
+/* clang-format off */
+#define TDSD_COUNTERS(X) \
+  X(connections_open) \
+  X(connections_total) \
+  X(sessions_open) \
+  X(sessions_max) \
+  X(logins_ok) \
+  X(logins_failed) \
+  X(batches) \
+  X(rpcs) \
+  X(transactions) \
+  X(resets) \
+  X(attentions) \
+  X(ignored) \
+  X(violations) \
+  X(tls_handshakes) \
+  X(tls_resumed) \
+  X(bytes_in) \
+  X(bytes_out)
+/* clang-format on */
 
 struct tdsd_counters {
 #define TDSD_COUNTER(name) _Atomic uint64_t name;

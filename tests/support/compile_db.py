@@ -13,6 +13,7 @@ import json
 import os
 import sys
 
+TESTS = ("tests/server/test_", "tests/server/check_", "tests/server/fuzz_")
 CHECKED = ("abi/", "drivers/", "engine/", "packaging/", "tests/server/")
 
 
@@ -21,7 +22,7 @@ def select(entries, root):
     for entry in entries:
         path = os.path.relpath(
             os.path.join(entry["directory"], entry["file"]), root)
-        if not path.startswith(CHECKED):
+        if not path.startswith(CHECKED) or path.startswith(TESTS):
             continue
         if path not in chosen or "-DWEIR_SEAMS=1" in entry["command"]:
             chosen[path] = entry
