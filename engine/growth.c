@@ -258,13 +258,16 @@ bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
   uint32_t incall = weir__slot_flags(*word) & WEIR_SLOT_INCALL;
   uint64_t closing;
   do {
-    /* Only DOOMED may have come: anything else is another owner. */
-    if (weir__slot_state(*word) != state || weir__slot_lease(*word) != lease ||
-        (weir__slot_flags(*word) & WEIR_SLOT_INCALL) != incall) {
+    /* Only DOOMED may have come: anything else is another owner.  Inside a call
+     * the slot stays the caller's, also when shutdown has moved its lease on. */
+    if (weir__slot_state(*word) != state ||
+        (weir__slot_flags(*word) & WEIR_SLOT_INCALL) != incall ||
+        (incall == 0 && weir__slot_lease(*word) != lease)) {
       return false;
     }
-    closing = weir__slot_word(WEIR_SLOT_CLOSING, 0,
-                              weir__slot_generation(*word), lease);
+    closing =
+        weir__slot_word(WEIR_SLOT_CLOSING, 0, weir__slot_generation(*word),
+                        weir__slot_lease(*word));
   } while (!weir__slot_move(slot, word, closing));
   struct weir__pool *pool =
       atomic_load_explicit(&slot->pool, memory_order_relaxed);

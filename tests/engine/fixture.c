@@ -83,18 +83,40 @@ void fixture_close(struct fixture *f) {
   }
 }
 
-weir_h fixture_pool(struct fixture *f, const char *fmt, ...) {
-  char text[4096] = "Driver=mock;Mock Strict=true;";
-  size_t used = strlen(text);
+static weir_h open_pool(struct fixture *f,
+                        const char *driver,
+                        const char *fmt,
+                        va_list args) {
+  char text[4096];
+  int n = snprintf(text, sizeof text, "%s", driver);
+  size_t used = n < 0 ? 0 : (size_t)n;
   weir_h pool = 0;
-  va_list args;
-  va_start(args, fmt);
   (void)vsnprintf(text + used, sizeof text - used, fmt, args);
-  va_end(args);
   if (weir_pool_open(f->engine, text, strlen(text), &pool, &f->err) !=
       WEIR_OK) {
     fail("no pool", &f->err);
   }
+  return pool;
+}
+
+weir_h fixture_pool(struct fixture *f, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  weir_h pool = open_pool(f, "Driver=mock;Mock Strict=true;", fmt, args);
+  va_end(args);
+  return pool;
+}
+
+weir_h fixture_rogue_pool(struct fixture *f, const char *fmt, ...) {
+  char driver[512];
+  va_list args;
+  (void)snprintf(driver, sizeof driver,
+                 "Driver=%s/tests/engine/drivers/rogue.so;Max Pool Size=1;"
+                 "Close Timeout=4;Rogue=",
+                 getenv("WEIR_BUILD_DIR"));
+  va_start(args, fmt);
+  weir_h pool = open_pool(f, driver, fmt, args);
+  va_end(args);
   return pool;
 }
 

@@ -39,6 +39,10 @@ void fixture_check_mock(const struct fixture *f);
 weir_h fixture_pool(struct fixture *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same for the driver of rogue_driver.c, with what Rogue= shall say. */
+weir_h fixture_rogue_pool(struct fixture *f, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* An acquire that must succeed. */
 weir_h fixture_acquire(struct fixture *f, weir_h pool);
 

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A driver that breaks its contract in the way that its option Rogue names. */
+/* A driver that breaks its contract in the way that its option Rogue names.
+ * "stream PORT" breaks nothing: it is a session that holds a byte stream to that
+ * port of 127.0.0.1 and says nothing on it. */
+#include <netinet/in.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "weir_driver.h"
 
@@ -23,6 +28,7 @@ struct weir_drv_conn {
   const weir_drv_cfg *cfg;
   weir_drv_hconn *hconn;
   unsigned steps;
+  weir_drv_stream *stream;
   struct weir_drv_req_resolve resolve;
   struct weir_drv_req_cred cred;
 };
@@ -200,13 +206,49 @@ static bool of(const weir_drv_conn *c, const char *operation) {
   return strncmp(c->cfg->way, operation, strlen(operation)) == 0;
 }
 
+static weir_drv_status open_stream(weir_drv_conn *c,
+                                   struct weir_drv_wait *wait,
+                                   struct weir_drv_error *err) {
+  const struct weir_drv_host *host = c->drv->host;
+  long port = strtol(c->cfg->way + strlen("stream "), NULL, 10);
+  struct sockaddr_in to = {.sin_family = AF_INET,
+                           .sin_port = htons((uint16_t)port)};
+  struct weir_drv_addr addr = {.len = sizeof to, .family = AF_INET};
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  memcpy(addr.bytes, &to, sizeof to);
+  weir_drv_status rc =
+      host->stream_open(host->ctx, c->hconn, &addr, 0, &c->stream, err);
+  if (rc != WEIR_DRV_DONE) {
+    return rc;
+  }
+  wait->n_want = 1;
+  wait->want[0] =
+      (struct weir_drv_want){.stream = c->stream, .events = WEIR_DRV_EV_WRITE};
+  return WEIR_DRV_WAIT;
+}
+
+static weir_drv_status stream_is_open(weir_drv_conn *c,
+                                      struct weir_drv_wait *wait,
+                                      struct weir_drv_error *err) {
+  weir_drv_status rc = c->drv->host->stream_connected(c->stream, err);
+  if (rc == WEIR_DRV_E_AGAIN) {
+    wait->n_want = 1;
+    wait->want[0] = (struct weir_drv_want){.stream = c->stream,
+                                           .events = WEIR_DRV_EV_WRITE};
+    return WEIR_DRV_WAIT;
+  }
+  return rc == WEIR_DRV_DONE ? done(wait) : rc;
+}
+
 static weir_drv_status run_connect(weir_drv_conn *c,
                                    const struct weir_drv_connect_args *a,
                                    struct weir_drv_wait *wait,
                                    struct weir_drv_error *err) {
   (void)a;
-  (void)err;
   c->steps = 0;
+  if (of(c, "stream ")) {
+    return open_stream(c, wait, err);
+  }
   if (is(c, "connect tells columns")) {
     return WEIR_DRV_META;
   }
@@ -263,7 +305,9 @@ static weir_drv_status step(weir_drv_conn *c,
                             struct weir_drv_wait *wait,
                             struct weir_drv_error *err) {
   (void)wake;
-  (void)err;
+  if (of(c, "stream ")) {
+    return stream_is_open(c, wait, err);
+  }
   if (is(c, "exec half a row")) {
     return put_rows(c, 3);
   }

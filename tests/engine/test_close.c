@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <criterion/criterion.h>
 
 #include "fixture.h"
@@ -116,5 +124,120 @@ Test(close, waits_for_the_offloaded_part_although_one_waits, .timeout = 10) {
   cr_assert_eq(fixture_stats(pool).closing, 1);
   cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
   cr_assert_eq(acquirer_join(&w), WEIR_OK);
+  fixture_close(&f);
+}
+
+/* --------------------------------------------------------- a real stream */
+
+/* A session with a byte stream; its peer's end is the test's. */
+static int peer;
+
+static weir_h open_stream_pool(void) {
+  struct sockaddr_in at = {.sin_family = AF_INET};
+  socklen_t len = sizeof at;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  cr_assert_eq(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+  cr_assert_eq(listen(listener, 4), 0);
+  cr_assert_eq(getsockname(listener, (struct sockaddr *)&at, &len), 0);
+  weir_h pool = fixture_rogue_pool(&f, "stream %u", ntohs(at.sin_port));
+  weir_h lease = fixture_acquire(&f, pool);
+  peer = accept(listener, NULL, NULL);
+  cr_assert_geq(peer, 0);
+  cr_assert_eq(weir_discard(lease), WEIR_OK);
+  return pool;
+}
+
+/* The half-close arrives at the peer; blocks until it does. */
+static void peer_sees_end(void) {
+  char byte;
+  cr_assert_eq(read(peer, &byte, 1), 0);
+}
+
+/* A reset after the end of the stream is told as EPIPE. */
+static bool peer_was_reset(void) {
+  int error = 0;
+  socklen_t len = sizeof error;
+  cr_assert_eq(getsockopt(peer, SOL_SOCKET, SO_ERROR, &error, &len), 0);
+  return error == EPIPE || error == ECONNRESET;
+}
+
+Test(close, half_closes_and_waits_for_the_peers_end, .timeout = 10) {
+  fixture_open_virtual(&f);
+  weir_h pool = open_stream_pool();
+  peer_sees_end();
+  fixture_sync(&f);
+  cr_assert_eq(fixture_stats(pool).closing, 1);
+  fixture_advance(&f, 4 * SECOND - 1);
+  cr_assert_eq(fixture_stats(pool).closing, 1);
+  (void)close(peer);
+  AWAIT_STAT(pool, empty, 1);
+  fixture_close(&f);
+}
+
+/* What the peer still has to say is read and dropped. */
+Test(close, does_not_take_a_last_word_for_the_end, .timeout = 10) {
+  fixture_open_virtual(&f);
+  weir_h pool = open_stream_pool();
+  peer_sees_end();
+  cr_assert_eq(write(peer, "bye", 3), 3);
+  fixture_sync(&f);
+  cr_assert_eq(fixture_stats(pool).closing, 1);
+  (void)close(peer);
+  AWAIT_STAT(pool, empty, 1);
+  fixture_close(&f);
+}
+
+Test(close, cuts_off_a_peer_that_does_not_end, .timeout = 10) {
+  fixture_open_virtual(&f);
+  weir_h pool = open_stream_pool();
+  peer_sees_end();
+  fixture_sync(&f);
+  fixture_advance(&f, 4 * SECOND - 1);
+  cr_assert_eq(fixture_stats(pool).closing, 1);
+  fixture_advance(&f, 1);
+  AWAIT_STAT(pool, empty, 1);
+  /* Reset, so that the server's session is gone, too. */
+  cr_assert(peer_was_reset());
+  fixture_close(&f);
+}
+
+Test(close, cuts_a_peer_off_at_once_for_one_who_waits, .timeout = 10) {
+  fixture_open_virtual(&f);
+  weir_h pool = open_stream_pool();
+  struct acquirer w;
+  peer_sees_end();
+  acquirer_start(&w, pool, WEIR_TIMEOUT_NEVER);
+  cr_assert_eq(acquirer_join(&w), WEIR_OK);
+  cr_assert(peer_was_reset());
+  cr_assert_eq(fixture_stats(pool).connects_begun, 2);
+  fixture_close(&f);
+}
+
+/* A forked child that forgets the engine says nothing to the server. */
+Test(close, is_not_what_a_forked_child_does, .timeout = 10) {
+  fixture_open(&f);
+  struct sockaddr_in at = {.sin_family = AF_INET};
+  socklen_t len = sizeof at;
+  int status = 1;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  cr_assert_eq(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+  cr_assert_eq(listen(listener, 4), 0);
+  cr_assert_eq(getsockname(listener, (struct sockaddr *)&at, &len), 0);
+  weir_h pool = fixture_rogue_pool(&f, "stream %u", ntohs(at.sin_port));
+  weir_h lease = fixture_acquire(&f, pool);
+  peer = accept(listener, NULL, NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    _exit(weir_forget_after_fork() == WEIR_OK ? 0 : 1);
+  }
+  cr_assert_eq(waitpid(child, &status, 0), child);
+  cr_assert_eq(status, 0);
+  char byte;
+  cr_assert_eq(recv(peer, &byte, 1, MSG_DONTWAIT), -1);
+  cr_assert_eq(errno, EAGAIN);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  cr_assert_eq(fixture_stats(pool).idle, 1);
   fixture_close(&f);
 }

@@ -40,18 +40,6 @@ static void close_engine(void) {
   fixture_close(&f);
 }
 
-static weir_h rogue_pool(const char *way) {
-  char text[512];
-  weir_h pool = 0;
-  (void)snprintf(text, sizeof text,
-                 "Driver=%s/tests/engine/drivers/rogue.so;Max Pool Size=1;"
-                 "Rogue=%s",
-                 getenv("WEIR_BUILD_DIR"), way);
-  cr_assert_eq(weir_pool_open(f.engine, text, strlen(text), &pool, &f.err),
-               WEIR_OK, "%s", f.err.message);
-  return pool;
-}
-
 Test(op, refuses_what_a_connect_must_not_answer, .timeout = 20) {
   static const struct {
     const char *way;
@@ -71,7 +59,7 @@ Test(op, refuses_what_a_connect_must_not_answer, .timeout = 20) {
   };
   open_engine();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    weir_h pool = rogue_pool(cases[i].way);
+    weir_h pool = fixture_rogue_pool(&f, "%s", cases[i].way);
     weir_h lease = 0;
     cr_assert_eq(weir_acquire(pool, 5 * FIXTURE_S, &lease, &f.err), WEIR_E_FAIL,
                  "%s: %s", cases[i].way, f.err.message);
@@ -104,7 +92,7 @@ Test(op, refuses_what_a_statement_must_not_answer, .timeout = 20) {
   };
   open_engine();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    weir_h pool = rogue_pool(cases[i].way);
+    weir_h pool = fixture_rogue_pool(&f, "%s", cases[i].way);
     weir_h lease = fixture_acquire(&f, pool);
     cr_assert_eq(fixture_run(&f, lease, "x"), WEIR_E_FAIL, "%s: %s",
                  cases[i].way, f.err.message);
@@ -126,7 +114,7 @@ Test(op, closes_a_session_whose_reset_is_a_breach, .timeout = 20) {
       "reset unknown request", "reset fails silently"};
   open_engine();
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-    weir_h pool = rogue_pool(ways[i]);
+    weir_h pool = fixture_rogue_pool(&f, "%s", ways[i]);
     weir_h lease = fixture_acquire(&f, pool);
     cr_assert_eq(fixture_run(&f, lease, "x"), WEIR_OK, "%s", f.err.message);
     cr_assert_eq(weir_release(lease), WEIR_OK);
@@ -140,7 +128,7 @@ Test(op, takes_odd_facts_for_none, .timeout = 10) {
   char buf[16] = "old";
   uint64_t need = 0;
   open_engine();
-  weir_h pool = rogue_pool("get odd");
+  weir_h pool = fixture_rogue_pool(&f, "get odd");
   weir_h lease = fixture_acquire(&f, pool);
   cr_assert_eq(weir_lease_info(lease, WEIR_INFO_DATABASE, buf, 16, &need),
                WEIR_E_UNSUPPORTED);

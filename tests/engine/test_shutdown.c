@@ -164,6 +164,30 @@ Test(shutdown, interrupts_a_statement_that_hangs, .timeout = 10) {
   }
 }
 
+/* A lease that is taken away while its connection is looked at is closed by the
+ * one who looks, also when the look was in vain. */
+Test(shutdown,
+     leaves_a_dead_session_to_the_acquire_that_found_it,
+     .timeout = 10) {
+  fixture_open_virtual(&f);
+  gates_install();
+  struct acquirer w;
+  struct ender e;
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1;Probe Window=0;"
+                                 "Mock Script Text=\"health every: dead\"");
+  cr_assert_eq(weir_release(fixture_acquire(&f, pool)), WEIR_OK);
+  gate_hold("acquire.probe");
+  acquirer_start(&w, pool, WEIR_TIMEOUT_NEVER);
+  cr_assert_eq(gate_wait_reached("acquire.probe", 1), 0);
+  ender_start(&e, f.engine, 0);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  gate_open("acquire.probe");
+  cr_assert_eq(acquirer_join(&w), WEIR_E_CLOSED);
+  cr_assert_eq(ender_join(&e), WEIR_OK, "%s", e.err.message);
+  gates_restore();
+  virtual_clock_restore();
+}
+
 /* A release whose reset hangs, and a log-out that hangs. */
 Test(shutdown, ends_resets_and_closes_that_hang, .timeout = 10) {
   static const char *const scripts[] = {"reset: hang", "logout: hang"};
