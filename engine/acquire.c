@@ -85,6 +85,7 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
     if (slot == NULL) {
       return NULL;
     }
+    WEIR_POINT("acquire.claimed", slot);
     weir__slot_start_lease(slot);
     /* Q again: a shutdown that has looked for leases already has not seen this
      * one. */

@@ -285,6 +285,7 @@ bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
   struct weir__pool *pool =
       atomic_load_explicit(&slot->pool, memory_order_relaxed);
   struct weir__wakes wakes = {.n_asleep = 0};
+  WEIR_POINT("retire.closing.locked", slot);
   weir__mutex_lock(&pool->mu);
   pool->n_closing++;
   if (state == WEIR_SLOT_CONNECTING) {
