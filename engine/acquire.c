@@ -85,6 +85,7 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
     if (slot == NULL) {
       return NULL;
     }
+    WEIR_POINT("acquire.claimed", slot);
     weir__slot_start_lease(slot);
     /* Q again: a shutdown that has looked for leases already has not seen this
      * one. */
@@ -100,6 +101,16 @@ static int refuse(struct weir__pool *pool, int code, struct weir_error *err) {
   if (code == WEIR_E_CLOSED) {
     return weir__error_set(err, code, WEIR_PHASE_QUEUE,
                            "the pool is closed; open it again");
+  }
+  if (code == WEIR_E_NOMEM) {
+    return weir__error_set(err, code, WEIR_PHASE_QUEUE,
+                           "no memory for a place in the pool");
+  }
+  if (code == WEIR_E_SPACE) {
+    return weir__error_set(err, code, WEIR_PHASE_QUEUE,
+                           "the pools of this process have %u places already, "
+                           "and there can be no more",
+                           WEIR_HANDLE_MAX);
   }
   return weir__error_set(
       err, code, WEIR_PHASE_QUEUE,

@@ -83,6 +83,19 @@ static struct weir__slot *take_empty(struct weir__pool *pool)
   return slot;
 }
 
+/* Not one place could be made for the pool, so nobody would ever come back and
+ * wake these. */
+static void refuse_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
+    WEIR_REQUIRES(pool->mu) {
+  int32_t code = weir__slot_all_made() ? WEIR_E_SPACE : WEIR_E_NOMEM;
+  while (pool->waiting.first != NULL && weir__wakes_room(wakes)) {
+    struct weir__waiter *w = pool->waiting.first;
+    weir__waiters_remove(&pool->waiting, w);
+    w->code = code;
+    weir__waiter_decide(w, WEIR_WAITER_FAILED, wakes);
+  }
+}
+
 static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu) {
   while (pool->waiting.first != NULL && weir__wakes_room(wakes) &&
@@ -90,6 +103,9 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
     struct weir__waiter *w = pool->waiting.first;
     struct weir__slot *slot = take_empty(pool);
     if (slot == NULL) {
+      if (pool->n_open == 0) {
+        refuse_waiters(pool, wakes);
+      }
       return;
     }
     weir__waiters_remove(&pool->waiting, w);
@@ -272,6 +288,7 @@ bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
   struct weir__pool *pool =
       atomic_load_explicit(&slot->pool, memory_order_relaxed);
   struct weir__wakes wakes = {.n_asleep = 0};
+  WEIR_POINT("retire.closing.locked", slot);
   weir__mutex_lock(&pool->mu);
   pool->n_closing++;
   if (state == WEIR_SLOT_CONNECTING) {

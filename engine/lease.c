@@ -58,6 +58,7 @@ int weir__lease_begin(uint64_t handle,
     }
     mine = with_flags(word, weir__slot_flags(word) | WEIR_SLOT_INCALL);
   } while (!weir__slot_move(slot, &word, mine));
+  WEIR_POINT("lease.begun", slot);
   out->slot = slot;
   out->session = weir__slot_session(slot);
   out->pool = pool_of(slot);

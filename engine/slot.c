@@ -109,6 +109,13 @@ struct weir__slot_chunk *weir__slot_chunk_new(struct weir__pool *pool,
   return chunk;
 }
 
+bool weir__slot_all_made(void) {
+  weir__mutex_lock(&lock);
+  bool all = made == WEIR_HANDLE_MAX / WEIR_SLOT_CHUNK && given_back == NULL;
+  weir__mutex_unlock(&lock);
+  return all;
+}
+
 void weir__slot_chunk_free(struct weir__slot_chunk *chunk) {
   for (uint32_t i = 0; i < WEIR_SLOT_CHUNK; i++) {
     WEIR_ASSERT(weir__slot_state(weir__load_relaxed_u64(

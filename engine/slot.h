@@ -131,6 +131,8 @@ bool weir__slot_may_move(uint32_t from, uint32_t to);
  * those given back or new.  NULL: no memory, or 131,072 slots exist. */
 struct weir__slot_chunk *weir__slot_chunk_new(struct weir__pool *pool,
                                               uint32_t first_index);
+/* True if it was for the number of slots that the last one answered NULL. */
+bool weir__slot_all_made(void);
 /* Gives it back; all its slots are EMPTY.  Its memory stays. */
 void weir__slot_chunk_free(struct weir__slot_chunk *chunk);
 

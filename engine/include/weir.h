@@ -283,7 +283,8 @@ WEIR_API int32_t weir_conninfo_key(weir_h engine,
  * WEIR_TIMEOUT_POOL is the pool's Connect Timeout.  First come, first served
  * among callers that wait.  Returns WEIR_E_TIMEOUT (*err tells the pool's state
  * and the last connect error), WEIR_E_FAIL (this caller's connect failed:
- * *err says in which phase), WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_ARG.
+ * *err says in which phase), WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max Waiters),
+ * WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM, WEIR_E_SPACE.
  * Owns: *out_lease until weir_release() or weir_discard().
  * Blocks: up to timeout_ns. */
 WEIR_API int32_t weir_acquire(weir_h pool,

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 
 #include "caller.h"
+#include "failing_alloc.h"
 #include "fixture.h"
 #include "gates.h"
 #include "handle.h"
@@ -260,6 +261,22 @@ Test(race, each_who_waits_for_calls_is_woken_by_its_own, .timeout = 20) {
   join(a_call);
   join(a_await);
   weir__seams_reset();
+}
+
+/* --------------------------------------------------------------- no memory */
+
+Test(race, an_acquire_that_no_memory_can_serve_says_so, .timeout = 20) {
+  struct fixture f;
+  weir_h lease;
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1");
+  failing_alloc_install();
+  failing_alloc_from(1);
+  cr_expect_eq(weir_acquire(pool, WEIR_TIMEOUT_NEVER, &lease, NULL),
+               WEIR_E_NOMEM);
+  failing_alloc_restore();
+  cr_assert_eq(weir_release(fixture_acquire(&f, pool)), WEIR_OK);
+  fixture_close(&f);
 }
 
 /* ------------------------------------------------------------------ refill */

@@ -5,6 +5,7 @@
 #ifndef WEIR_TEST_STRESS_H
 #define WEIR_TEST_STRESS_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 
 #include "drivers_dir.h"
 #include "mock_control.h"
+#include "sys/seams.h"
 
 #define STRESS_US INT64_C(1000)
 #define STRESS_MS INT64_C(1000000)
@@ -64,12 +66,28 @@ static inline uint32_t stress_below(struct stress_random *r, uint32_t n) {
   return (uint32_t)(r->state >> 33) % n;
 }
 
+/* At each test point a thread may be overtaken by others: orders that would come
+ * once in hours come every minute. */
+static inline void stress_hold_up(const char *name, const void *object) {
+  static _Atomic uint32_t turn;
+  uint32_t n = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) *
+               UINT32_C(2654435761);
+  (void)name;
+  (void)object;
+  if (n >> 24 == 0) {
+    stress_pause(200 * STRESS_US);
+  } else if (n >> 29 == 1) {
+    (void)sched_yield();
+  }
+}
+
 static inline weir_h stress_open_engine(void) {
   char dirs[512];
   struct weir_error err = {.struct_size = sizeof err};
   struct weir_engine_opts opts = {.struct_size = sizeof opts,
                                   .flags = WEIR_ENGINE_NO_ENV};
   weir_h engine = 0;
+  weir__seams.point = stress_hold_up;
   opts.driver_dirs = drivers_dir(dirs, sizeof dirs);
   opts.driver_dirs_len = strlen(dirs);
   if (weir_engine_open(&opts, &engine, &err) != WEIR_OK) {
