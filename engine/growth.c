@@ -78,6 +78,8 @@ static struct weir__slot *take_empty(struct weir__pool *pool)
     weir__tend(pool); /* which looks after idle ones from now on */
   }
   pool->n_open++;
+  WEIR_ASSERT(pool->n_open <=
+              weir__pool_settings(pool)->max_pool_size); /* P1 */
   pool->n_connecting++;
   pool->connects_begun++;
   return slot;
@@ -324,6 +326,7 @@ void weir__growth_emptied(struct weir__slot *slot) {
   WEIR_ASSERT(moved); /* CLOSING is the reactor's alone */
   (void)moved;
   weir__mutex_lock(&pool->mu);
+  WEIR_ASSERT(pool->n_closing > 0 && pool->n_open > 0); /* P8 */
   pool->n_closing--;
   pool->n_open--;
   weir__bits_set(&pool->empties, slot->index);

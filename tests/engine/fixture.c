@@ -83,10 +83,11 @@ void fixture_close(struct fixture *f) {
   }
 }
 
-static weir_h open_pool(struct fixture *f,
-                        const char *driver,
-                        const char *fmt,
-                        va_list args) {
+__attribute__((format(printf, 3, 0))) static weir_h open_pool(
+    struct fixture *f,
+    const char *driver,
+    const char *fmt,
+    va_list args) {
   char text[4096];
   int n = snprintf(text, sizeof text, "%s", driver);
   size_t used = n < 0 ? 0 : (size_t)n;
