@@ -275,6 +275,7 @@ bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
   uint32_t lease = weir__slot_lease(*word);
   uint32_t incall = weir__slot_flags(*word) & WEIR_SLOT_INCALL;
   uint64_t closing;
+  WEIR_POINT("retire.begin.locked", slot);
   do {
     /* Only DOOMED may have come: anything else is another owner.  Inside a call
      * the slot stays the caller's, also when shutdown has moved its lease on. */

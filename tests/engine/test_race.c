@@ -157,6 +157,35 @@ Test(race, a_shutdown_leaves_a_connection_to_who_looks_at_it, .timeout = 20) {
   cr_expect_eq(c.rc, WEIR_OK);
 }
 
+static void *discard(void *arg) {
+  cr_expect_eq(weir_discard(*(const weir_h *)arg), WEIR_OK);
+  return NULL;
+}
+
+Test(race,
+     a_lease_taken_away_while_it_is_discarded_is_still_closed,
+     .timeout = 20) {
+  struct fixture f;
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1");
+  weir_h lease = fixture_acquire(&f, pool);
+  struct weir__slot *slot = slot_of(lease);
+  gates_install();
+  gate_hold("retire.begin.locked");
+  pthread_t discarder = start(discard, &lease);
+  cr_assert_eq(gate_wait_reached("retire.begin.locked", 1), 0);
+  uint64_t seen = weir__load_seq_u64(&slot->word);
+  struct closer c = {.f = &f};
+  pthread_t closer = start(shut_down, &c);
+  while (weir__load_seq_u64(&slot->word) == seen) {
+    (void)sched_yield();
+  }
+  gates_restore();
+  join(discarder);
+  join(closer);
+  cr_expect_eq(c.rc, WEIR_OK);
+}
+
 #define MANY 40u /* more than are woken at once */
 
 /* All have connected and have not been told so; the close has told the first
