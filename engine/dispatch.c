@@ -46,6 +46,8 @@ static bool hand_over_locked(struct weir__pool *pool,
   uint64_t leased =
       weir__slot_word(WEIR_SLOT_LEASED, 0, weir__slot_generation(*word),
                       weir__slot_lease(*word) + 1);
+  /* In use until now: the next one need not look whether it lives. */
+  weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
   if (!weir__slot_move(slot, word, leased)) {
     return false;
   }

@@ -346,6 +346,25 @@ Test(race, an_acquire_that_no_memory_can_serve_says_so, .timeout = 20) {
   fixture_close(&f);
 }
 
+/* --------------------------------------------------------------- hand-over */
+
+Test(race, a_connection_that_is_handed_over_is_not_probed, .timeout = 20) {
+  struct fixture f;
+  fixture_open_virtual(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1;Probe Window=1ms");
+  weir_h lease = fixture_acquire(&f, pool);
+  struct seeker a = {.pool = pool, .timeout = WEIR_TIMEOUT_NEVER, .cpu = -1};
+  pthread_t seeker = start(acquire, &a);
+  AWAIT_STAT(pool, waiters, 1);
+  fixture_advance(&f, 10 * WEIR_NS_PER_S);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  join(seeker);
+  cr_expect_eq(a.rc, WEIR_OK);
+  cr_expect_eq(fixture_counts(&f).calls[MOCK_HEALTH], 0);
+  cr_assert_eq(weir_release(a.lease), WEIR_OK);
+  fixture_close(&f);
+}
+
 /* ------------------------------------------------------------------ refill */
 
 static bool timer_is_late(const struct weir__pool *pool, uint64_t now) {
