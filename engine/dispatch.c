@@ -68,7 +68,9 @@ static int try_hand_over(struct weir__pool *pool,
   struct weir__wakes wakes = {.n_asleep = 0};
   int result = 0;
   weir__mutex_lock(&pool->mu);
-  struct weir__waiter *w = pool->strategy->heir(pool, weir__clock_now());
+  /* Those that wait in a closed pool are about to be told so. */
+  struct weir__waiter *w =
+      pool->closed ? NULL : pool->strategy->heir(pool, weir__clock_now());
   if (w != NULL) {
     result = hand_over_locked(pool, w, slot, word, &wakes) ? 1 : -1;
   }

@@ -12,6 +12,7 @@
 #include "strategy.h"
 #include "sys/assert.h"
 #include "sys/mem.h"
+#include "sys/point.h"
 #include "tend.h"
 
 static uint64_t endpoint_hash(const struct weir__key *key) {
@@ -110,6 +111,7 @@ void weir__pool_shut(struct weir__pool *pool) {
     more = pool->waiting.n + pool->driving.n != 0;
     weir__mutex_unlock(&pool->mu);
     weir__wakes_flush(&wakes, NULL);
+    WEIR_POINT("shut.batch.locked", pool);
   } while (more);
   weir__growth_sweep(pool);
   weir__tend(pool);

@@ -114,6 +114,11 @@ Test(race, a_waiter_is_served_though_the_idle_bit_was_away, .timeout = 20) {
 
 /* ---------------------------------------------------------------- shutdown */
 
+static void *close_pool(void *arg) {
+  cr_assert_eq(weir_pool_close(*(const weir_h *)arg), WEIR_OK);
+  return NULL;
+}
+
 struct closer {
   struct fixture *f;
   int rc;
@@ -150,6 +155,39 @@ Test(race, a_shutdown_leaves_a_connection_to_who_looks_at_it, .timeout = 20) {
   join(closer);
   cr_expect_eq(a.rc, WEIR_E_CLOSED);
   cr_expect_eq(c.rc, WEIR_OK);
+}
+
+#define MANY 40u /* more than are woken at once */
+
+/* All have connected and have not been told so; the close has told the first
+ * few that it is over and is about to tell the others. */
+Test(race, a_close_reaches_those_who_have_just_connected, .timeout = 20) {
+  struct fixture f;
+  struct seeker many[MANY];
+  pthread_t threads[MANY];
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=%u", MANY);
+  gates_install();
+  gate_hold("connect.done");
+  gate_hold("shut.batch.locked");
+  for (unsigned i = 0; i < MANY; i++) {
+    many[i] =
+        (struct seeker){.pool = pool, .timeout = WEIR_TIMEOUT_NEVER, .cpu = -1};
+    threads[i] = start(acquire, &many[i]);
+  }
+  cr_assert_eq(gate_wait_reached("connect.done", MANY), 0);
+  pthread_t closer = start(close_pool, &pool);
+  cr_assert_eq(gate_wait_reached("shut.batch.locked", 1), 0);
+  gate_open("connect.done");
+  AWAIT_COUNT(&f, sessions_live, 0);
+  gate_open("shut.batch.locked");
+  join(closer);
+  for (unsigned i = 0; i < MANY; i++) {
+    join(threads[i]);
+    cr_expect_eq(many[i].rc, WEIR_E_CLOSED, "%s", weir_status_name(many[i].rc));
+  }
+  gates_restore();
+  fixture_close(&f);
 }
 
 /* ------------------------------------------------------------------ cancel */

@@ -158,6 +158,7 @@ static unsigned entries(const char *folder) {
   if (dir == NULL) {
     stress_broken(folder, WEIR_E_FAIL);
   }
+  /* A DIR of its own: NOLINTNEXTLINE(concurrency-mt-unsafe) */
   while (readdir(dir) != NULL) {
     n++;
   }
@@ -178,6 +179,9 @@ static void await_entries(const char *folder, unsigned before) {
   }
 }
 
+/* When the last shutdown that was late came back; 0: none was. */
+static int64_t late_since;
+
 static void shut_down(struct stress_random *r) {
   static const int64_t grace[] = {0, STRESS_MS, STRESS_S};
   struct weir_error err = {.struct_size = sizeof err};
@@ -185,6 +189,7 @@ static void shut_down(struct stress_random *r) {
   if (rc == WEIR_E_TIMEOUT) {
     /* Legal only for want of CPU: nothing here stays in foreign code. */
     (void)fprintf(stderr, "late: %s\n", err.message);
+    late_since = stress_now();
     atomic_fetch_add(&late, 1);
   } else if (rc != WEIR_OK) {
     stress_broken(err.message, rc);
@@ -215,6 +220,14 @@ static void one_engine(struct stress_random *r) {
   atomic_fetch_add(&engines, 1);
 }
 
+static void tell_late(void) {
+  if (late_since != 0) {
+    (void)fprintf(stderr, "... and was gone %lld ms later\n",
+                  (long long)((stress_now() - late_since) / STRESS_MS));
+    late_since = 0;
+  }
+}
+
 static unsigned long count(_Atomic uint64_t *counter) {
   return (unsigned long)atomic_load(counter);
 }
@@ -232,6 +245,7 @@ int main(void) {
     one_engine(&r);
     await_entries("/proc/self/task", threads);
     await_entries("/proc/self/fd", fds);
+    tell_late();
   }
   (void)printf("seed %ld: %lu engines, %lu leases, %lu statements, %lu late\n"
                "1 passed, 0 failed\n",
