@@ -27,16 +27,16 @@ weir_drv_status tds_fail(struct weir_drv_error *err,
   err->native_severity = 0;
   err->retry_after_ms = 0;
   memset(err->sqlstate, 0, sizeof err->sqlstate);
+  const uint32_t cap = err->message == NULL ? 0 : err->message_cap;
   va_start(args, format);
   /* The analyzer of clang 14 does not see what va_start did.
    * NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
-  int n = vsnprintf(err->message, err->message == NULL ? 0 : err->message_cap,
-                    format, args);
+  int n = vsnprintf(err->message, cap, format, args);
   va_end(args);
   err->message_len = n < 0 ? 0 : (uint32_t)n;
-  if (err->message_len >= err->message_cap) {
+  if (err->message_len >= cap) {
     err->flags |= WEIR_DRV_EF_TRUNCATED;
-    tds_fail_trim(err->message, err->message_cap);
+    tds_fail_trim(err->message, cap);
   }
   return WEIR_DRV_FAIL;
 }
