@@ -97,8 +97,8 @@ void weir__session_free(struct weir_drv_hconn *session) {
   }
   struct weir__engine *engine = session->engine;
   if (session->reset) {
-    /* Before the driver closes them in order. */
-    weir__streams_close_all(&session->streams, true);
+    /* Before the driver, whose they are, closes them in order. */
+    weir__streams_reset(&session->streams);
   }
   weir__session_abort(session);
   if (session->conn != NULL) {

@@ -386,13 +386,20 @@ static void reset_peer(const weir_drv_stream *stream) {
   (void)weir__net_connect(stream->fd, &none, sizeof none);
 }
 
-void weir__streams_close_all(struct weir__streams *owner, bool reset) {
+void weir__streams_reset(struct weir__streams *owner) {
   for (uint32_t i = 0; i < WEIR_STREAMS_MAX; i++) {
-    weir_drv_stream *stream = owner->slot[i];
-    if (stream != NULL && reset) {
-      reset_peer(stream);
+    if (owner->slot[i] != NULL) {
+      reset_peer(owner->slot[i]);
     }
-    weir__stream_close(stream);
+  }
+}
+
+void weir__streams_close_all(struct weir__streams *owner, bool reset) {
+  if (reset) {
+    weir__streams_reset(owner);
+  }
+  for (uint32_t i = 0; i < WEIR_STREAMS_MAX; i++) {
+    weir__stream_close(owner->slot[i]);
   }
 }
 

@@ -96,6 +96,10 @@ void weir__streams_half_close(struct weir__streams *owner);
  * again.  Blocks: no; at most 256 KiB a call. */
 bool weir__streams_peer_done(struct weir__streams *owner);
 
+/* Tears the connections down (RST), so that the servers see the end at once.  The
+ * streams stay their driver's, who still has to close them.  Blocks: no. */
+void weir__streams_reset(struct weir__streams *owner);
+
 /* Closes every stream.  reset: tear the connections down (RST), so that the
  * servers see the end at once and nothing lingers here. */
 void weir__streams_close_all(struct weir__streams *owner, bool reset);

@@ -142,8 +142,10 @@ static void drop_conn(weir_drv_conn *c) {
 }
 
 static void stop_conn(weir_drv_conn *c, int32_t how) {
-  (void)c;
-  (void)how;
+  if (how != WEIR_DRV_ABORT_FORGET && c->stream != NULL) {
+    c->drv->host->stream_close(c->stream);
+    c->stream = NULL;
+  }
 }
 
 static weir_drv_status get(weir_drv_conn *c,

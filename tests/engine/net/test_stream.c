@@ -350,6 +350,19 @@ Test(stream, resets_the_peer_when_asked_to) {
   close(peer);
 }
 
+Test(stream, stays_its_drivers_when_the_peer_is_reset) {
+  int peer;
+  char byte;
+  weir_drv_stream *s = connected(&peer);
+  weir__streams_reset(&owner);
+  (void)await(peer, POLLIN);
+  cr_assert_eq(read(peer, &byte, 1), -1);
+  cr_assert_eq(errno, ECONNRESET);
+  cr_assert_lt(weir__stream_read(s, &byte, 1), 0);
+  weir__stream_close(s);
+  close(peer);
+}
+
 static int closing_flags;
 
 static void note_closing(struct weir__streams *o, weir_drv_stream *s) {
