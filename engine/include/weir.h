@@ -420,10 +420,13 @@ WEIR_API int32_t weir_next(weir_h lease,
                            struct weir_item *out,
                            struct weir_error *err);
 
-/* Asks the server to stop the running request.  The request still ends through
- * weir_next().  Returns WEIR_OK also when it has just ended;
- * WEIR_E_UNSUPPORTED, WEIR_E_HANDLE.  May be called while another thread is
- * inside weir_next() on the same lease.  Does not block. */
+/* Asks the server to stop the running request, which still ends through
+ * weir_exec() or weir_next(): with WEIR_E_CANCELLED, or with its own result if
+ * that was faster.  If the driver cannot cancel, or the server does not confirm
+ * within 2 s, the connection is closed.  Without effect on a request that has
+ * not begun or has just ended.  Returns WEIR_OK or WEIR_E_HANDLE.  May be called
+ * while another thread is inside weir_exec() or weir_next() on the same lease.
+ * Does not block. */
 WEIR_API int32_t weir_cancel(weir_h lease);
 
 /* Frees a batch of rows; its cells are gone.  Returns WEIR_OK or
