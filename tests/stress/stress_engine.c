@@ -22,14 +22,6 @@
 
 #define WORKERS 6
 
-/* A check that is made too often to be counted when it holds. */
-#define REQUIRE(cond)                           \
-  do {                                          \
-    if (!(cond)) {                              \
-      check_that(0, #cond, __FILE__, __LINE__); \
-    }                                           \
-  } while (0)
-
 static _Atomic uint64_t engine;
 static _Atomic uint64_t pool;
 static _Atomic uint64_t shared; /* a lease that others may cancel or release */
@@ -71,10 +63,10 @@ static void read_all(weir_h lease) {
     item.struct_size = sizeof item;
     rc = weir_next(lease, &item, NULL);
     if (rc == WEIR_OK && item.type == WEIR_ITEM_ROWS) {
-      REQUIRE(weir_rows_free(item.rows) == WEIR_OK);
+      CHECK(weir_rows_free(item.rows) == WEIR_OK);
     }
   } while (rc == WEIR_OK && item.type != WEIR_ITEM_DONE);
-  REQUIRE(known(rc));
+  CHECK(known(rc));
 }
 
 static void use_lease(weir_h lease, uint64_t *random) {
@@ -84,14 +76,14 @@ static void use_lease(weir_h lease, uint64_t *random) {
   atomic_store(&shared, lease);
   if (next_random(random) % 2 == 0) {
     int rc = weir_exec(lease, text, strlen(text), &opts, NULL);
-    REQUIRE(known(rc));
+    CHECK(known(rc));
     if (rc == WEIR_OK && next_random(random) % 8 != 0) {
       read_all(lease);
     }
   }
   if (next_random(random) % 16 != 0) { /* else it is lost */
-    REQUIRE(known(next_random(random) % 8 == 0 ? weir_discard(lease)
-                                               : weir_release(lease)));
+    CHECK(known(next_random(random) % 8 == 0 ? weir_discard(lease)
+                                             : weir_release(lease)));
   }
 }
 
@@ -100,19 +92,19 @@ static void disturb(uint64_t *random) {
   weir_h other = 0;
   switch (next_random(random) % 8) {
   case 0:
-    REQUIRE(known(weir_pool_clear(atomic_load(&pool))));
+    CHECK(known(weir_pool_clear(atomic_load(&pool))));
     break;
   case 1:
-    REQUIRE(known(weir_release(atomic_load(&shared))));
+    CHECK(known(weir_release(atomic_load(&shared))));
     break;
   case 2:
     if (weir_pool_open(atomic_load(&engine), text, strlen(text), &other,
                        NULL) == WEIR_OK) {
-      REQUIRE(known(weir_pool_close(other)));
+      CHECK(known(weir_pool_close(other)));
     }
     break;
   default:
-    REQUIRE(known(weir_cancel(atomic_load(&shared))));
+    CHECK(known(weir_cancel(atomic_load(&shared))));
     break;
   }
 }
@@ -124,7 +116,7 @@ static void *work(void *arg) {
     int64_t span =
         next_random(&random) % 3 == 0 ? 50 * 1000 : INT64_C(60) * 1000000000;
     int rc = weir_acquire(atomic_load(&pool), span, &lease, NULL);
-    REQUIRE(known(rc));
+    CHECK(known(rc));
     if (rc == WEIR_OK) {
       use_lease(lease, &random);
     } else if (rc == WEIR_E_HANDLE) {
