@@ -80,8 +80,9 @@ static void revoke(struct weir__slot *slot) {
   }
 }
 
-/* Wakes whoever is inside a call on the slot.  The reactor thread frees sessions
- * and waits for us here through the pool's mutex, so the session stays. */
+/* Wakes whoever is inside a call on the slot.  Sessions are freed by the reactor
+ * only, which takes them out of their slots under free_mu first: the caller
+ * holds it, so a session that is seen here stays. */
 static void interrupt(struct weir__slot *slot) {
   uint64_t word = weir__load_seq_u64(&slot->word);
   struct weir_drv_hconn *session = weir__slot_session(slot);
