@@ -146,6 +146,9 @@ static int late(struct weir__pool *pool,
   weir__mutex_lock(&pool->mu);
   bool mine = withdraw(pool, w, WEIR_WAITER_FAILED);
   pool->timeouts += mine;
+  if (!over) {
+    weir__growth_unclaimed_locked(pool);
+  }
   weir__mutex_unlock(&pool->mu);
   if (mine && !over) {
     weir__explain_late(pool, w, session, &own);

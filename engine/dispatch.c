@@ -20,9 +20,11 @@ void weir__dispatch_flag_locked(struct weir__pool *pool) {
   }
 }
 
-static void unlist(struct weir__pool *pool, struct weir__waiter *w) {
+/* True if it was opening a connection, which goes on without it. */
+static bool unlist(struct weir__pool *pool, struct weir__waiter *w) {
   bool driving = weir__load_relaxed_u32(&w->state) == WEIR_WAITER_DRIVING;
   weir__waiters_remove(driving ? &pool->driving : &pool->waiting, w);
+  return driving;
 }
 
 static void grant(struct weir__pool *pool,
@@ -30,7 +32,9 @@ static void grant(struct weir__pool *pool,
                   struct weir__slot *slot,
                   uint64_t word,
                   struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
-  unlist(pool, w);
+  if (unlist(pool, w)) {
+    weir__growth_unclaimed_locked(pool);
+  }
   w->granted = slot;
   w->granted_word = word;
   weir__waiter_decide(w, WEIR_WAITER_GRANTED, wakes);

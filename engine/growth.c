@@ -98,10 +98,28 @@ static void refuse_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
   }
 }
 
+void weir__growth_unclaimed_locked(struct weir__pool *pool) {
+  pool->unclaimed_until =
+      weir__clock_add(weir__clock_now(), WEIR_GROWTH_PATIENCE_NS);
+}
+
+/* Waiters who count on such a connect are looked at again when patience ends. */
+static void ask_to_look_again(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  if (pool->unclaimed_told != pool->unclaimed_until) {
+    pool->unclaimed_told = pool->unclaimed_until;
+    weir__tend(pool);
+  }
+}
+
 static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu) {
+  uint64_t now = pool->waiting.first == NULL ? 0 : weir__clock_now();
   while (pool->waiting.first != NULL && weir__wakes_room(wakes) &&
          pool->strategy->may_open(pool)) {
+    if (pool->strategy->enough(pool, now)) {
+      ask_to_look_again(pool);
+      return;
+    }
     struct weir__waiter *w = pool->waiting.first;
     struct weir__slot *slot = take_empty(pool);
     if (slot == NULL) {
@@ -143,6 +161,7 @@ static struct weir__slot *take_for_min(struct weir__pool *pool) {
       pool->waiting.n == 0 && pool->strategy->may_open(pool)) {
     slot = take_empty(pool);
     pool->n_filling += slot != NULL;
+    weir__growth_unclaimed_locked(pool);
   }
   weir__mutex_unlock(&pool->mu);
   return slot;

@@ -7,8 +7,17 @@
 #include <stdint.h>
 
 #include "pool.h"
+#include "sys/clock.h"
 
 struct weir_drv_hconn;
+
+/* How long a connect that no caller drives any more is taken for the next
+ * waiter's. */
+#define WEIR_GROWTH_PATIENCE_NS (UINT64_C(250) * WEIR_NS_PER_MS)
+
+/* A connect is under way that no caller drives any more.  mu held. */
+void weir__growth_unclaimed_locked(struct weir__pool *pool)
+    WEIR_REQUIRES(pool->mu);
 
 /* Gives empty places to waiters, who then open for themselves, and, beyond them,
  * asks the reactor to fill the pool up to Min Pool Size.  mu held. */

@@ -59,8 +59,10 @@ struct weir__pool {
   _Atomic uint32_t n_slots;  /* made; read without mu */
   uint32_t n_connecting;
   uint32_t n_closing;
-  uint32_t n_open;    /* every slot that is not EMPTY */
-  uint32_t n_filling; /* connects for Min Pool Size under way */
+  uint32_t n_open;          /* every slot that is not EMPTY */
+  uint32_t n_filling;       /* connects for Min Pool Size under way */
+  uint64_t unclaimed_until; /* see strategy.h: enough() */
+  uint64_t unclaimed_told;  /* the one that the reactor has a timer for */
   bool closed;
   bool hurried; /* no more patience with peers: shutdown's time is up */
   bool failing; /* the last connect for Min Pool Size failed */

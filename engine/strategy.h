@@ -17,8 +17,11 @@ struct weir__strategy {
   /* Who gets a connection that has come free at `now`: a waiter still in its
    * list, or NULL. */
   struct weir__waiter *(*heir)(struct weir__pool *pool, uint64_t now);
-  /* Whether one more connect may begin for the waiters there are. */
+  /* Whether the limits allow one more connect to begin. */
   bool (*may_open)(const struct weir__pool *pool);
+  /* Whether the connects under way that no caller drives any more will do for
+   * the callers that wait at `now`. */
+  bool (*enough)(const struct weir__pool *pool, uint64_t now);
 };
 
 /* The strategy of that index in the setting's choices, or NULL: not built. */

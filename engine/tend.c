@@ -87,6 +87,20 @@ static uint64_t refill_at(struct weir__pool *pool) {
   return at;
 }
 
+/* When waiters stop counting on a connect that nobody drives. */
+static uint64_t patience_ends(struct weir__pool *pool, uint64_t now) {
+  weir__mutex_lock(&pool->mu);
+  uint64_t at = pool->waiting.n != 0 && pool->unclaimed_until > now
+                    ? pool->unclaimed_until
+                    : WEIR_NEVER;
+  weir__mutex_unlock(&pool->mu);
+  return at;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
 /* Nobody wants what a closed pool is still opening or resetting. */
 static void expire_connects(struct weir__pool *pool) {
   uint32_t n = weir__load_acquire_u32(&pool->n_slots);
@@ -126,11 +140,11 @@ static void tend(struct weir__pool *pool) {
     weir__dispatch(pool, NULL); /* for idle.c */
   }
   weir__growth_fill(pool);
-  uint64_t fill_at = refill_at(pool);
   uint64_t now = weir__clock_now();
   uint64_t at = next_review(pool, now, review_idle(pool, now));
-  weir__reactor_timer(pool->engine->reactor, &pool->tend_timer,
-                      fill_at < at ? fill_at : at);
+  at = earlier(at, refill_at(pool));
+  at = earlier(at, patience_ends(pool, now));
+  weir__reactor_timer(pool->engine->reactor, &pool->tend_timer, at);
 }
 
 static void on_timer(struct weir__timer *timer) {

@@ -27,8 +27,18 @@ static bool may_open(const struct weir__pool *pool) {
   return pool->n_connecting < weir__pool_settings(pool)->max_connects;
 }
 
+/* A caller that was handed a connection leaves its connect to the next waiter;
+ * opening another for that one would make a pool larger than it was ever used.
+ * Only for so long (growth.h): a connect that hangs must not hold up those who
+ * could open a good one. */
+static bool enough(const struct weir__pool *pool, uint64_t now) {
+  uint32_t unclaimed = pool->n_connecting - pool->driving.n;
+  return now < pool->unclaimed_until && pool->waiting.n <= unclaimed;
+}
+
 const struct weir__strategy weir__strategy_direct = {
     .name = "direct",
     .heir = heir,
     .may_open = may_open,
+    .enough = enough,
 };

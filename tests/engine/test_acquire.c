@@ -188,6 +188,52 @@ Test(acquire,
 /* Scenarios 12 and 18.  The waiter stands before it sleeps; time runs out and
  * the connection comes back before it looks: it is too late, the slot is not
  * lost. */
+/* One lease, one connect left behind by a caller that was handed the lease: the
+ * next caller waits for that connect instead of opening a third. */
+static weir_h leave_a_connect_behind(struct acquirer *first, weir_h pool) {
+  weir_h lease = fixture_acquire(&f, pool);
+  acquirer_start(first, pool, WEIR_TIMEOUT_NEVER);
+  AWAIT_STAT(pool, connecting, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  cr_assert_eq(acquirer_join(first), WEIR_OK);
+  return first->lease;
+}
+
+Test(acquire, counts_on_a_connect_that_nobody_drives, .timeout = 10) {
+  fixture_open_virtual(&f);
+  struct acquirer first;
+  struct acquirer second;
+  weir_h pool = fixture_pool(
+      &f, "Max Pool Size=5;Mock Script Text=\"connect 2: delay 100ms\"");
+  (void)leave_a_connect_behind(&first, pool);
+  acquirer_start(&second, pool, WEIR_TIMEOUT_NEVER);
+  AWAIT_STAT(pool, waiters, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 2);
+  fixture_advance(&f, 100 * (uint64_t)FIXTURE_MS);
+  cr_assert_eq(acquirer_join(&second), WEIR_OK);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 2);
+  fixture_close(&f);
+}
+
+Test(acquire, does_not_wait_long_for_a_connect_that_hangs, .timeout = 10) {
+  fixture_open_virtual(&f);
+  struct acquirer first;
+  struct acquirer second;
+  weir_h pool =
+      fixture_pool(&f, "Max Pool Size=5;Mock Script Text=\"connect 2: hang\"");
+  (void)leave_a_connect_behind(&first, pool);
+  acquirer_start(&second, pool, WEIR_TIMEOUT_NEVER);
+  AWAIT_STAT(pool, waiters, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 2);
+  fixture_advance(&f, 250 * (uint64_t)FIXTURE_MS);
+  cr_assert_eq(acquirer_join(&second), WEIR_OK);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 3);
+  fixture_close(&f);
+}
+
 Test(acquire, passes_a_return_by_a_waiter_whose_time_is_over, .timeout = 10) {
   fixture_open_virtual(&f);
   gates_install();
