@@ -331,6 +331,11 @@ weir_drv_status tds_connect_prelogin(struct weir_drv_conn *c,
       return tds_conn_fail(c, t, WEIR_DRV_SCOPE_ENDPOINT, WEIR_DRV_K_PROTOCOL,
                            "%s; is this a SQL Server?", c->link.reader.why);
     }
+    /* Packets that hold nothing lengthen no message. */
+    if (c->link.reader.at > TDS_HANDSHAKE_MAX) {
+      return tds_conn_fail(c, t, WEIR_DRV_SCOPE_ENDPOINT, WEIR_DRV_K_PROTOCOL,
+                           "the reply does not end");
+    }
     int64_t n = tds_link_fill(&c->link);
     if (n == WEIR_DRV_E_AGAIN) {
       return tds_conn_wait(c, t, WEIR_DRV_EV_READ);

@@ -149,8 +149,10 @@ static int64_t feed_once(struct tds_link *l) {
   return n == 0 ? WEIR_DRV_E_CLOSED : n;
 }
 
+/* TLS may take records that hold nothing for us, but not for ever: whoever sends
+ * that much of them never lets the caller look at its clock. */
 static int64_t fill_tls(struct tds_link *l) {
-  for (;;) {
+  for (uint64_t taken = 0; taken <= TDS_STEP_BYTES;) {
     int64_t n = l->tls_api->read(l->tls, l->room.p, TDS_READ_BYTES);
     /* Answers of TLS itself, such as to a key update. */
     weir_drv_status rc = drain(l, &l->out);
@@ -164,7 +166,9 @@ static int64_t fill_tls(struct tds_link *l) {
     if (n <= 0) {
       return n;
     }
+    taken += (uint64_t)n;
   }
+  return WEIR_DRV_FAIL;
 }
 
 int64_t tds_link_fill(struct tds_link *l) {
@@ -223,7 +227,8 @@ static weir_drv_status queue_flight(struct tds_link *l, bool wrapped) {
   return rc;
 }
 
-/* Feeds TLS with the next piece of the server's flight.
+/* Feeds TLS with the next piece of the server's flight.  Headers count as bytes
+ * of the handshake: packets that hold nothing must not go on for ever.
  * Returns 1, or as tds_link_fill; TDS_E_PROTO is reported as WEIR_DRV_FAIL with
  * l->reader.why filled. */
 static int64_t feed_wrapped(struct tds_link *l) {
@@ -231,7 +236,6 @@ static int64_t feed_wrapped(struct tds_link *l) {
     struct tds_span body = {NULL, 0};
     int rc = tds_packet_next(&l->reader, &l->in, &body);
     if (rc == TDS_PACKET_DATA) {
-      l->handshake_bytes += (uint32_t)body.n;
       return l->tls_api->feed(l->tls, body.p, body.n) < 0 ? WEIR_DRV_FAIL : 1;
     }
     if (rc < 0) {
@@ -242,6 +246,10 @@ static int64_t feed_wrapped(struct tds_link *l) {
       if (n <= 0) {
         return n;
       }
+      l->handshake_bytes += (uint32_t)n;
+    }
+    if (l->handshake_bytes > TDS_HANDSHAKE_MAX) {
+      return 1; /* the caller says so */
     }
   }
 }

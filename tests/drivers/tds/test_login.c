@@ -342,6 +342,35 @@ Test(login, refuses_to_be_routed, .timeout = 5) {
   (void)fake_close(&f);
 }
 
+/* Packets of type that hold nothing and end no message, 512 KiB of them. */
+static void queue_empty_packets(struct fake *f, uint8_t type) {
+  static uint8_t flood[65536 * 8];
+  const uint8_t head[8] = {type, 0, 0, 8};
+  for (size_t i = 0; i < sizeof flood; i += sizeof head) {
+    memcpy(flood + i, head, sizeof head);
+  }
+  fake_raw(f, flood, sizeof flood);
+}
+
+Test(login, refuses_a_prelogin_answer_of_nothing_without_end, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  queue_empty_packets(&f, 4);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect(says(&f, "prelogin: the reply does not end"));
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, refuses_a_handshake_of_nothing_without_end, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, DEMANDED);
+  fake_reply_hex(&f, REPLY_ON);
+  queue_empty_packets(&f, 0x12);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect(says(&f, "TLS handshake: the server's handshake does not end"));
+  cr_expect_eq(fake_close(&f), 0);
+}
+
 static const struct {
   const char *body;
   const char *text;
