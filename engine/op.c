@@ -22,8 +22,10 @@
 #include "sys/mutex.h"
 #include "sys/point.h"
 
-/* Steps in a row without waiting before others get their turn. */
-#define TURNS_MAX 64u
+/* Steps in a row without waiting before others get their turn, and whoever drives
+ * looks at the clock.  A step may take a millisecond [B1], and a server that
+ * floods its client has it take that each time. */
+#define TURNS_MAX 4u
 
 static const struct weir_driver *table(const struct weir_drv_hconn *s) {
   return &s->driver->table;
