@@ -74,7 +74,10 @@ static void start_cancel(struct weir_drv_hconn *s, const char *what) {
 static void on_late(struct weir_drv_hconn *s) {
   if (s->cancelling) {
     give_up(s, s->expired ? WEIR_DRV_K_TIMEOUT : WEIR_DRV_K_CANCELLED,
-            "the server did not acknowledge the cancellation");
+            s->expired
+                ? "the statement ran longer than its time-out, and the server "
+                  "did not acknowledge its cancellation"
+                : "the server did not acknowledge the cancellation");
     return;
   }
   s->expired = true;
