@@ -382,6 +382,18 @@ static weir_drv_status strip_port(struct weir_drv_text *t,
   return WEIR_DRV_DONE;
 }
 
+/* What neither a name nor an address can hold; it would be looked up in vain. */
+static bool has_stranger(const struct weir_drv_text *t) {
+  static const char strangers[] = "[]/\"'@?#<>";
+  for (uint64_t i = 0; i < t->n; i++) {
+    unsigned char c = (unsigned char)t->p[i];
+    if (c <= ' ' || c == 0x7F || strchr(strangers, c) != NULL) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* "[::1]" loses its brackets; "host:1433" is a frequent mistake. */
 static weir_drv_status check_host(struct weir_drv_text *t,
                                   struct weir_drv_error *err) {
@@ -401,6 +413,11 @@ static weir_drv_status check_host(struct weir_drv_text *t,
   }
   if (t->n == 0) {
     return bad(err, O_SERVER, "the host name is empty");
+  }
+  if (has_stranger(t)) {
+    return bad(err, O_SERVER,
+               "the host name has a blank, control, quote, bracket or another "
+               "character that names cannot hold");
   }
   return t->n > 255 ? bad(err, O_SERVER, "the host name is too long")
                     : WEIR_DRV_DONE;

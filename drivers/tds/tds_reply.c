@@ -439,6 +439,9 @@ static weir_drv_status end_message(struct weir_drv_conn *c,
                                    struct tds_turn *t) {
   struct tds_reply *r = &c->reply;
   if (!r->final) {
+    if (r->failure.set && r->failure.rule.scope >= WEIR_DRV_SCOPE_CONN) {
+      return end_failed(c, t); /* its last words tell more */
+    }
     (void)bad(c, "the reply ends without a final DONE");
     return malformed(c, t, TDS_E_PROTO);
   }

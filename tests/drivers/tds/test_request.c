@@ -487,6 +487,21 @@ Test(request, is_dead_after_strange_answers, .timeout = 5) {
   }
 }
 
+/* ERROR 596, class 21, "No", server "S", and nothing behind it. */
+Test(request,
+     tells_the_last_words_of_a_server_even_without_done,
+     .timeout = 5) {
+  struct fake f;
+  open_session(&f);
+  fake_reply_hex(&f, "aa 1400 54020000 01 15 0200 4e00 6f00 "
+                     "01 5300 00 01000000");
+  cr_expect_eq(fake_exec(&f, "select 1"), WEIR_DRV_FAIL);
+  cr_expect_not_null(strstr(f.message, "No"), "%s", f.message);
+  cr_expect_eq(f.err.native, 596);
+  cr_expect_eq(f.wait.usable, 0);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
 Test(request, refuses_text_that_is_not_utf8, .timeout = 5) {
   struct fake f;
   open_session(&f);
