@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pool_shell.c - one pool, driven by lines of input, for tests that break its
+ * server between two calls.
+ *
+ *   open CONNINFO   acquire N   exec N SQL   release N   stats   shutdown
+ *
+ * N is 0 to 99.  Each line is answered by one: code, phase, milliseconds, and the
+ * message of the failure, else the first cell, the session's number, or counts;
+ * tabs between.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "weir.h"
+
+#define LEASES     100
+#define LINE_BYTES 70000
+
+struct shell {
+  weir_h engine;
+  weir_h pool;
+  weir_h leases[LEASES];
+  struct weir_error err;
+  char text[200];
+};
+
+static int64_t now_ms(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int32_t open_pool(struct shell *sh, const char *conninfo) {
+  int32_t rc = weir_engine_open(NULL, &sh->engine, &sh->err);
+  return rc != WEIR_OK ? rc
+                       : weir_pool_open(sh->engine, conninfo, strlen(conninfo),
+                                        &sh->pool, &sh->err);
+}
+
+static int32_t acquire(struct shell *sh, weir_h *lease) {
+  int32_t rc = weir_acquire(sh->pool, WEIR_TIMEOUT_POOL, lease, &sh->err);
+  return rc != WEIR_OK ? rc
+                       : weir_lease_info(*lease, WEIR_INFO_SESSION_ID, sh->text,
+                                         sizeof sh->text, NULL);
+}
+
+/* The first cell, if it is an integer or a text. */
+static void keep(struct shell *sh, const struct weir_item *item) {
+  const struct weir_cell *cell = &item->cells[0];
+  int64_t number = 0;
+  if (sh->text[0] != '\0' || cell->p == NULL) {
+    return;
+  }
+  if (cell->n == sizeof number) {
+    memcpy(&number, cell->p, sizeof number);
+    (void)snprintf(sh->text, sizeof sh->text, "%" PRId64, number);
+  } else {
+    (void)snprintf(sh->text, sizeof sh->text, "%.*s", (int)cell->n,
+                   (const char *)cell->p);
+  }
+}
+
+static int32_t execute(struct shell *sh, weir_h lease, const char *sql) {
+  struct weir_item item = {.struct_size = sizeof item};
+  int32_t rc = weir_exec(lease, sql, strlen(sql), NULL, &sh->err);
+  while (rc == WEIR_OK && item.type != WEIR_ITEM_DONE) {
+    rc = weir_next(lease, &item, &sh->err);
+    if (rc == WEIR_OK && item.type == WEIR_ITEM_ROWS) {
+      keep(sh, &item);
+      (void)weir_rows_free(item.rows);
+    }
+  }
+  return rc;
+}
+
+static int32_t stats(struct shell *sh) {
+  struct weir_pool_stats s = {.struct_size = sizeof s};
+  int32_t rc = weir_pool_stats(sh->pool, &s);
+  (void)snprintf(sh->text, sizeof sh->text,
+                 "idle=%" PRIu32 " leased=%" PRIu32 " connecting=%" PRIu32
+                 " closing=%" PRIu32 " waiters=%" PRIu32,
+                 s.idle, s.leased, s.connecting, s.closing, s.waiters);
+  return rc;
+}
+
+static int32_t run(struct shell *sh, char *line) {
+  char *rest = strchr(line, ' ');
+  char *end = NULL;
+  if (rest != NULL) {
+    *rest++ = '\0';
+  }
+  if (strcmp(line, "stats") == 0) {
+    return stats(sh);
+  }
+  if (strcmp(line, "shutdown") == 0) {
+    return weir_engine_shutdown(sh->engine, INT64_C(1000000000), &sh->err);
+  }
+  if (rest != NULL && strcmp(line, "open") == 0) {
+    return open_pool(sh, rest);
+  }
+  unsigned long i = rest == NULL ? LEASES : strtoul(rest, &end, 10);
+  if (i >= LEASES) {
+    return WEIR_E_ARG;
+  }
+  if (strcmp(line, "acquire") == 0) {
+    return acquire(sh, &sh->leases[i]);
+  }
+  if (strcmp(line, "release") == 0) {
+    return weir_release(sh->leases[i]);
+  }
+  return strcmp(line, "exec") == 0 ? execute(sh, sh->leases[i], end)
+                                   : WEIR_E_ARG;
+}
+
+int main(void) {
+  static char line[LINE_BYTES];
+  static struct shell sh;
+  while (fgets(line, (int)sizeof line, stdin) != NULL) {
+    memset(&sh.err, 0, sizeof sh.err);
+    sh.err.struct_size = sizeof sh.err;
+    sh.text[0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    int64_t begun = now_ms();
+    int32_t rc = run(&sh, line);
+    (void)printf("%" PRId32 "\t%" PRId32 "\t%" PRId64 "\t%s\n", rc,
+                 sh.err.phase, now_ms() - begun,
+                 rc == WEIR_OK ? sh.text : sh.err.message);
+    (void)fflush(stdout);
+  }
+  return 0;
+}
