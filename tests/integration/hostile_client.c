@@ -3,7 +3,8 @@
  * hostile_client.c - one pool, one lease and one statement a line of input, for
  * hostile_server.py, which plays the server and judges what is printed here.
  *
- * Input: "conninfo TAB sql".  Output, one line for each, tabs between:
+ * Input: "conninfo TAB sql".  Of a statement that begins with "leave" only the
+ * first piece is read.  Output, one line for each, tabs between:
  *   stage   the call that failed, or "done"
  *   code phase kind   of its error, 0 if none
  *   acquire_ms request_ms shutdown_ms
@@ -14,6 +15,7 @@
  */
 #include <dirent.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -99,14 +101,16 @@ static void run_request(weir_h lease, const char *sql, struct report *r) {
   if (rc == WEIR_OK) {
     r->stage = "next";
   }
+  bool leave = strncmp(sql, "leave", 5) == 0;
   while (rc == WEIR_OK) {
     rc = weir_next(lease, &item, &r->err);
-    if (rc == WEIR_OK && item.type == WEIR_ITEM_DONE) {
-      r->stage = "done";
+    if (rc != WEIR_OK) {
       break;
     }
-    if (rc == WEIR_OK) {
-      touch_item(&item);
+    touch_item(&item);
+    if (item.type == WEIR_ITEM_DONE || leave) {
+      r->stage = "done";
+      break;
     }
   }
 }

@@ -74,13 +74,14 @@ class Case:
     "close", "stall", "reset", or a function that takes the socket."""
 
     def __init__(self, name, stage, data, then="go on", must_fail=True,
-                 phases=None, says=None):
+                 phases=None, says=None, encrypt="optional", sql="SELECT 1"):
         self.name, self.stage, self.data = name, stage, data
         self.then, self.must_fail = then, must_fail
         self.phases = phases or (
             (PHASE_EXEC,) if stage == "batch" else
             (PHASE_CONNECT, PHASE_TLS, PHASE_LOGIN))
         self.says = says
+        self.encrypt, self.sql = encrypt, sql
 
 
 # ------------------------------------------------------------------- serving
@@ -110,15 +111,21 @@ def reset(sock):
 
 def play(sock, case):
     sock.settimeout(20)
+    if case.stage == "hello":
+        if not read_message(sock):
+            return
+        sock.sendall(case.data[0])
+        if not read_message(sock):
+            return
     for stage in STAGES:
-        if case.stage == "accept":
+        if case.stage in ("accept", "hello"):
             break
         if not read_message(sock):
             return
         if stage == case.stage:
             break
         sock.sendall(GOOD[stage])
-    sock.sendall(case.data)
+    sock.sendall(case.data[1] if case.stage == "hello" else case.data)
     if callable(case.then):
         case.then(sock)
     elif case.then == "reset":
@@ -363,6 +370,93 @@ def batchish():
                    "close")
 
 
+def leaving():
+    """Sessions that are good but do not end, and results nobody reads."""
+    int_column = b"\x81\x01\0\0\0\0\0\0\0\x38\x01a\0"
+    rows = packet(b"\xd1\x01\0\0\0" * 200, status=0)
+
+    def never_closes(sock):
+        time.sleep(4)
+
+    def floods(sock):
+        endless(packet(info() * 100))(sock)
+
+    for name, then in (("that never closes", never_closes),
+                       ("that floods", floods), ("resets", "reset"),
+                       ("that floods with rows", endless(rows))):
+        yield Case("a good session " + name, "batch", GOOD["batch"], then,
+                   must_fail=False)
+        yield Case("rows left unread, a server " + name, "batch",
+                   packet(int_column, status=0) + rows * 40, then,
+                   must_fail=False, sql="leave")
+        yield Case("a login, then a server " + name, "login", GOOD["login"],
+                   then, must_fail=False,
+                   phases=(PHASE_LOGIN, PHASE_EXEC))
+
+
+def turn_on(value):
+    """The good PRELOGIN answer with another word on encryption."""
+    body = bytearray(GOOD["prelogin"][8:])
+    at = 0
+    while body[at] != 0xFF:
+        token, offset, _ = struct.unpack(">BHH", body[at:at + 5])
+        if token == 1:
+            body[offset] = value
+        at += 5
+    return packet(bytes(body))
+
+
+def records(kind, body):
+    return bytes([kind, 3, 3]) + struct.pack(">H", len(body)) + body
+
+
+def wrapped(data):
+    """A flight of the handshake in packets."""
+    parts = chunks(data, 4000)
+    return b"".join(packet(part, kind=0x12, status=int(part is parts[-1]))
+                    for part in parts)
+
+
+def tlsish():
+    """Handshakes that are none: what comes instead of a ServerHello."""
+    rng = random.Random(11)
+    hello = records(22, b"\x02\x00\x00\x46\x03\x03" + bytes(32) + b"\x20" +
+                    bytes(32) + b"\xc0\x30\0")
+    lies = [("noise", bytes(rng.randrange(256) for _ in range(900))),
+            ("an alert", records(21, b"\x02\x28")),
+            ("a warning", records(21, b"\x01\x00")), ("a ServerHello", hello),
+            ("an empty record", records(22, b"")),
+            ("a record of 65535", b"\x16\x03\x03\xff\xff" + bytes(4000)),
+            ("a huge certificate", hello + records(
+                22, b"\x0b\xff\xff\xff\xff\xff\xff" + bytes(9000))),
+            ("application data", records(23, bytes(300))),
+            ("nothing", b""), ("HTTP", b"HTTP/1.1 400 Bad Request\r\n\r\n")]
+    phases = (PHASE_TLS, PHASE_CONNECT, PHASE_LOGIN)
+    for name, data in lies:
+        for then in ("close", "stall", "reset"):
+            yield Case("strict TLS, %s, then %s" % (name, then), "accept", data,
+                       then, phases=phases, encrypt="strict")
+            for encrypt, on in (("mandatory", 1), ("optional", 0)):
+                yield Case("%s TLS, %s, then %s" % (encrypt, name, then),
+                           "hello", (turn_on(on), wrapped(data)),
+                           then, phases=phases, encrypt=encrypt)
+        if data:
+            yield Case("strict TLS, %s without end" % name, "accept", data,
+                       endless(data), phases=phases, encrypt="strict")
+            yield Case("wrapped TLS, %s without end" % name, "hello",
+                       (turn_on(1), b""), endless(wrapped(data)),
+                       phases=phases, encrypt="mandatory")
+    yield Case("wrapped TLS, empty packets without end", "hello",
+               (turn_on(1), b""), endless(packet(b"", kind=0x12, status=0) * 99),
+               phases=phases, encrypt="mandatory")
+    yield Case("wrapped TLS, an answer in clear", "hello",
+               (turn_on(1), GOOD["login"]), "close", phases=phases,
+               encrypt="mandatory")
+    for value in list(range(4, 20)) + [2, 3, 0x80, 0xFF]:
+        yield Case("mandatory, PRELOGIN says %d" % value, "prelogin",
+                   turn_on(value), "close", phases=phases, encrypt="mandatory")
+
+
 def chunks(data, size):
     return [data[i:i + size] for i in range(0, len(data), size)]
 
@@ -371,7 +465,8 @@ def choose():
     rng = random.Random(int(MODE) if MODE.isdigit() else 1)
     groups = [(list(cuts(rng)), 90), (list(flips()), 130), (list(headers()), 40),
               (list(other_protocols()), 30), (list(loginish()), 45),
-              (list(batchish()), 70)]
+              (list(batchish()), 70), (list(leaving()), 12),
+              (list(tlsish()), 60)]
     chosen = []
     for cases, n in groups:
         chosen += cases if MODE == "all" else rng.sample(cases,
@@ -382,10 +477,11 @@ def choose():
 
 # ------------------------------------------------------------------- judging
 
-def conninfo(port):
+def conninfo(port, encrypt):
     return ("Driver=tds;Server=127.0.0.1,%d;User ID=sa;Password=%s;"
-            "Encrypt=optional;Connect Timeout=1;Command Timeout=1" %
-            (port, PASSWORD))
+            "Encrypt=%s;Connect Timeout=1;Command Timeout=1%s" %
+            (port, PASSWORD, encrypt, "" if encrypt == "strict" else
+             ";TrustServerCertificate=true"))
 
 
 def complaints(case, line):
@@ -444,7 +540,8 @@ class Worker(threading.Thread):
                 case = self.cases.pop()
             server.case = case
             try:
-                client.stdin.write(conninfo(server.port) + "\tSELECT 1\n")
+                client.stdin.write("%s\t%s\n" % (
+                    conninfo(server.port, case.encrypt), case.sql))
                 client.stdin.flush()
                 line = client.stdout.readline()
             except OSError:
