@@ -311,5 +311,8 @@ void tdsd_select_step(struct tdsd_exec *exec) {
       fail(exec);
       return;
     }
+    if (tdsd_exec_used_up(exec)) {
+      return;
+    }
   }
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "server_const.h"
 #include "server_eval.h"
@@ -15,6 +16,19 @@
 #define OPS_A_STEP 256u
 /* Tokens that may gather before they are sent. */
 #define REPLY_FULL 32768u
+/* Others wait meanwhile, and one operation may be a value of 64 MiB. */
+#define STEP_NS    UINT64_C(10000000)
+
+static uint64_t now(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+bool tdsd_exec_used_up(const struct tdsd_exec *exec) {
+  return tdsd_buf_len(exec->writer.reply) > REPLY_FULL ||
+         now() - exec->step_ns > STEP_NS;
+}
 
 void tdsd_exec_begin(struct tdsd_exec *exec,
                      struct tdsd_state *state,
@@ -540,6 +554,7 @@ enum tdsd_exec_result tdsd_exec_step(struct tdsd_exec *exec, uint64_t now_ns) {
     exec->waiting = false;
     tdsd_exec_done(exec, 0, TDSD_CMD_SET, 0);
   }
+  exec->step_ns = now();
   for (unsigned n = 0; n < OPS_A_STEP; n++) {
     if (exec->part != NULL) {
       tdsd_select_step(exec);
@@ -551,7 +566,7 @@ enum tdsd_exec_result tdsd_exec_step(struct tdsd_exec *exec, uint64_t now_ns) {
     if (exec->waiting) {
       return TDSD_EXEC_WAIT;
     }
-    if (tdsd_buf_len(exec->writer.reply) > REPLY_FULL) {
+    if (tdsd_exec_used_up(exec)) {
       return TDSD_EXEC_FULL;
     }
   }

@@ -24,9 +24,10 @@ struct tdsd_exec {
   struct tdsd_writer writer;
   uint32_t pc; /* next operation */
   uint64_t wake_ns;
-  bool waiting;   /* in a WAITFOR */
-  bool procedure; /* an RPC: DONEINPROC, DONEPROC */
-  bool stop;      /* the rest of the batch is not run */
+  uint64_t step_ns; /* when the step at hand began */
+  bool waiting;     /* in a WAITFOR */
+  bool procedure;   /* an RPC: DONEINPROC, DONEPROC */
+  bool stop;        /* the rest of the batch is not run */
   bool kill;
   bool pending; /* a DONE that waits for what follows it */
   uint32_t pending_status;
@@ -67,6 +68,9 @@ void tdsd_exec_done(struct tdsd_exec *exec,
                     uint64_t rows);
 /* Writes exec->fault and does what its number asks for. */
 void tdsd_exec_fail(struct tdsd_exec *exec, uint32_t command);
+
+/* The step has gone on for long enough, or its reply is large. */
+bool tdsd_exec_used_up(const struct tdsd_exec *exec);
 
 /* Starts the SELECT of an operation, and gives rows until the reply is large or
  * the rows are over (then exec->part is NULL). */

@@ -388,3 +388,17 @@ Test(session, every_cut_of_an_rpc_is_refused_without_harm, .timeout = 20) {
   }
   tdsd_buf_fini(&body);
 }
+
+Test(session, a_step_ends_behind_a_large_row, .timeout = 5) {
+  struct fixture fixture;
+  struct tdsd_buf in = {0};
+  fixture_login(&fixture, TDSD_V74);
+  batch_packet(&in, TDSD_ST_EOM, fixture.session.state.descriptor,
+               "SELECT REPLICATE(CAST('x' AS varchar(max)), 100000) "
+               "FROM dbo.rows(64)");
+  cr_assert_eq(feed_all(&fixture.session, &in), 0);
+  cr_assert(fixture.session.full);
+  cr_assert_lt(tdsd_buf_len(&fixture.session.out), 200000);
+  fixture_fini(&fixture);
+  tdsd_buf_fini(&in);
+}
