@@ -296,6 +296,7 @@ def inside_wrapped(server):
     """The handshake in packets, some of them damaged; then damaged records."""
     for i in range(ROUNDS // 3):
         sock = server.connect()
+        sock.settimeout(0.2)  # a damaged flight may have the server wait
         inward, outward = ssl.MemoryBIO(), ssl.MemoryBIO()
         tls = context(False).wrap_bio(inward, outward)
         try:
