@@ -25,6 +25,7 @@ ROUNDS = 2000 if MODE == "all" else 150
 RNG = random.Random(int(MODE) if MODE.isdigit() else 3)
 LATE_S = 5
 results = []
+started = []  # so that none is left when a check raises
 
 
 def check(what, good, seen=""):
@@ -112,6 +113,7 @@ class Server:
             [os.path.join(BIN, "tdsd"), "--port", "0", "--print-port", "--tls",
              tls, "--control", self.path, "--quiet"] + cert,
             stdout=subprocess.PIPE, stderr=self.errors, text=True)
+        started.append(self.process)
         self.port = int(self.process.stdout.readline())
         self.tls = tls
 
@@ -382,4 +384,9 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.kill()

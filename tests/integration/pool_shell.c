@@ -59,8 +59,9 @@ static void keep(struct shell *sh, const struct weir_item *item) {
     memcpy(&number, cell->p, sizeof number);
     (void)snprintf(sh->text, sizeof sh->text, "%" PRId64, number);
   } else {
-    (void)snprintf(sh->text, sizeof sh->text, "%.*s", (int)cell->n,
-                   (const char *)cell->p);
+    size_t n = cell->n < sizeof sh->text ? cell->n : sizeof sh->text - 1;
+    memcpy(sh->text, cell->p, n);
+    sh->text[n] = '\0';
   }
 }
 

@@ -21,6 +21,7 @@ import time
 BUILD = os.environ["WEIR_BUILD_DIR"]
 QUICK_MS = 1500  # well under the time-outs, and slow enough for a sanitizer
 results = []
+started = []  # so that none is left when a check raises
 
 
 def check(what, good, seen=""):
@@ -39,6 +40,7 @@ class Server:
                 [os.path.join(BUILD, "bin", "tdsd"), "--port", str(port),
                  "--print-port", "--tls", tls, "--quiet", "--control",
                  self.control], stdout=subprocess.PIPE, text=True)
+            started.append(self.process)
             line = self.process.stdout.readline()
             if line:
                 break
@@ -62,6 +64,7 @@ class Shell:
         self.process = subprocess.Popen(
             [os.path.join(BUILD, "tests", "pool_shell")], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        started.append(self.process)
         self.say("open Driver=tds;Server=127.0.0.1,%d;User ID=sa;Password=x;"
                  "TrustServerCertificate=true;Connect Timeout=5;"
                  "Command Timeout=20;%s" % (port, options))
@@ -251,4 +254,9 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.kill()
