@@ -5,6 +5,7 @@
 
 #include "fixture.h"
 #include "gates.h"
+#include "virtual_clock.h"
 
 static struct fixture f;
 
