@@ -26,9 +26,7 @@ const char *weir_status_name(int32_t code) {
   return code > 0 || code <= -n ? "unknown" : names[-code];
 }
 
-/* The length of the UTF-8 sequence that starts at p, or 0 if none does.  n > 0
- * bytes are there. */
-static size_t sequence(const unsigned char *p, size_t n) {
+size_t weir__text_sequence(const unsigned char *p, size_t n) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   const unsigned char lead = p[0];
   const size_t len = lead < 0x80             ? 1
@@ -56,7 +54,7 @@ uint32_t weir__text_copy(char *to, size_t cap, const char *from, size_t n) {
   size_t at = 0;
   size_t out = 0;
   while (at < n) {
-    const size_t len = sequence(p + at, n - at);
+    const size_t len = weir__text_sequence(p + at, n - at);
     const size_t put = len == 0 ? 1 : len;
     if (out + put >= cap) {
       break;

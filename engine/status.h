@@ -39,6 +39,10 @@ void weir__error_from_driver(struct weir_error *dst,
                              int32_t code,
                              int32_t phase);
 
+/* The length of the UTF-8 sequence that starts at p, or 0 if none does.  n > 0
+ * bytes are there. */
+size_t weir__text_sequence(const unsigned char *p, size_t n);
+
 /* Copies n bytes as UTF-8 into the cap > 0 bytes of to: cut at a character, NUL
  * at the end; a NUL within, or a byte that is not UTF-8, becomes '?'.  Returns
  * the bytes written without the NUL. */
