@@ -3,6 +3,7 @@
  * struct reaches, so that one place knows about sizes. */
 #include "status.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -219,6 +220,22 @@ void weir__error_from_driver(struct weir_error *dst,
     whole.flags |= whole.message_len < len ? WEIR_DRV_EF_TRUNCATED : 0;
   }
   give(dst, &whole);
+}
+
+bool weir__errno_no_descriptor(int error) {
+  return error == EMFILE || error == ENFILE;
+}
+
+/* EMFILE is the process's own limit, ENFILE the whole system's. */
+const char *weir__errno_text(int error, char *buf, size_t cap) {
+  if (!weir__errno_no_descriptor(error)) {
+    /* The GNU one: returns the text, which may or may not be in buf. */
+    return strerror_r(error, buf, cap);
+  }
+  (void)weir__text_format(buf, cap, "no descriptor left (%s); raise %s",
+                          strerrordesc_np(error),
+                          error == EMFILE ? "`ulimit -n`" : "fs.file-max");
+  return buf;
 }
 
 void weir__error_clear(struct weir_error *err) {
