@@ -26,6 +26,38 @@ int weir__api_refuse(int code, struct weir_error *err) {
   return weir__error_set(err, code, WEIR_PHASE_NONE, "%s", text_of(code));
 }
 
+/* "an engine", "a pool", ...; NULL if the handle has no type of ours. */
+static const char *owner_of(weir_h handle) {
+  static const char *const owners[] = {
+      [WEIR_TYPE_ENGINE] = "an engine",
+      [WEIR_TYPE_POOL] = "a pool",
+      [WEIR_TYPE_LEASE] = "a lease",
+      [WEIR_TYPE_ROWS] = "a batch of rows",
+  };
+  uint32_t index;
+  uint32_t generation;
+  for (int type = WEIR_TYPE_ENGINE; type <= WEIR_TYPE_ROWS; type++) {
+    if (weir__handle_split(handle, (enum weir__type)type, &index,
+                           &generation)) {
+      return owners[type];
+    }
+  }
+  return NULL;
+}
+
+int weir__api_refuse_handle(int code,
+                            weir_h handle,
+                            enum weir__type wanted,
+                            struct weir_error *err) {
+  const char *is = owner_of(handle);
+  const char *should_be = owner_of(weir__handle_make(wanted, 0, 0));
+  if (code != WEIR_E_HANDLE || is == NULL || is == should_be) {
+    return weir__api_refuse(code, err);
+  }
+  return weir__error_set(err, code, WEIR_PHASE_NONE,
+                         "this is %s's handle; wanted %s's", is, should_be);
+}
+
 static bool all_zero(const unsigned char *p, uint32_t n) {
   while (n != 0 && *p == 0) {
     p++;

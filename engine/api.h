@@ -10,10 +10,18 @@
 
 #include "caller.h"
 #include "engine.h"
+#include "handle.h"
 #include "pool.h"
 
 /* Error texts for the codes that say it all. */
 int weir__api_refuse(int code, struct weir_error *err);
+
+/* The same where a handle of type wanted was looked for: names what handle is
+ * if it is of another. */
+int weir__api_refuse_handle(int code,
+                            weir_h handle,
+                            enum weir__type wanted,
+                            struct weir_error *err);
 
 /* Copies a caller's option struct of any size into *to of `size` bytes, absent
  * members zero.  WEIR_E_ARG: struct_size is too small to be one, or members we

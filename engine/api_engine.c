@@ -88,11 +88,11 @@ int32_t weir_engine_shutdown(weir_h handle,
   }
   int rc = weir__caller_enter(&self);
   if (rc != WEIR_OK) {
-    return weir__api_refuse(rc, err);
+    return weir__api_refuse_handle(rc, handle, WEIR_TYPE_ENGINE, err);
   }
   struct weir__engine *engine = weir__handle_take(handle, WEIR_TYPE_ENGINE);
   if (engine == NULL) {
-    rc = weir__api_refuse(WEIR_E_HANDLE, err);
+    rc = weir__api_refuse_handle(WEIR_E_HANDLE, handle, WEIR_TYPE_ENGINE, err);
   } else {
     uint64_t deadline =
         grace_ns == WEIR_TIMEOUT_NEVER
@@ -134,7 +134,7 @@ int32_t weir_driver_load(weir_h handle,
   }
   struct weir__engine *engine = weir__api_engine(handle, &self, &rc);
   if (engine == NULL) {
-    return weir__api_refuse(rc, err);
+    return weir__api_refuse_handle(rc, handle, WEIR_TYPE_ENGINE, err);
   }
   rc = weir__loader_load(engine->loader, name, name_len, &driver, err);
   weir__caller_leave(self);
@@ -154,7 +154,7 @@ int32_t weir_driver_list(weir_h handle,
   }
   struct weir__engine *engine = weir__api_engine(handle, &self, &rc);
   if (engine == NULL) {
-    return weir__api_refuse(rc, err);
+    return weir__api_refuse_handle(rc, handle, WEIR_TYPE_ENGINE, err);
   }
   rc = weir__loader_list(engine->loader, info, cap, out_n, err);
   weir__caller_leave(self);

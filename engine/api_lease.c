@@ -115,7 +115,7 @@ int32_t weir_exec(weir_h handle,
   }
   rc = enter(handle, &self, &lease);
   if (rc != WEIR_OK) {
-    return weir__api_refuse(rc, err);
+    return weir__api_refuse_handle(rc, handle, WEIR_TYPE_LEASE, err);
   }
   rc = weir__exec(&lease, self, sql, sql_len, &own, err);
   leave(self, &lease);
@@ -134,7 +134,7 @@ int32_t weir_next(weir_h handle,
   }
   int rc = enter(handle, &self, &lease);
   if (rc != WEIR_OK) {
-    return weir__api_refuse(rc, err);
+    return weir__api_refuse_handle(rc, handle, WEIR_TYPE_LEASE, err);
   }
   rc = weir__exec_next(&lease, self, &item, err);
   leave(self, &lease);

@@ -35,7 +35,7 @@ int32_t weir_pool_open(weir_h handle,
   }
   struct weir__engine *engine = weir__api_engine(handle, &self, &rc);
   if (engine == NULL) {
-    return weir__api_refuse(rc, err);
+    return weir__api_refuse_handle(rc, handle, WEIR_TYPE_ENGINE, err);
   }
   rc = weir__registry_open(engine, self, conninfo, conninfo_len, out_pool, err);
   weir__caller_leave(self);
@@ -112,7 +112,7 @@ int32_t weir_conninfo_key(weir_h handle,
   }
   struct weir__engine *engine = weir__api_engine(handle, &self, &rc);
   if (engine == NULL) {
-    return weir__api_refuse(rc, err);
+    return weir__api_refuse_handle(rc, handle, WEIR_TYPE_ENGINE, err);
   }
   rc = weir__registry_key(engine, conninfo, conninfo_len, buf, cap, out_need,
                           err);
@@ -133,7 +133,7 @@ int32_t weir_acquire(weir_h handle,
   }
   struct weir__pool *pool = weir__api_pool(handle, &self, &rc);
   if (pool == NULL) {
-    return weir__api_refuse(rc, err);
+    return weir__api_refuse_handle(rc, handle, WEIR_TYPE_POOL, err);
   }
   rc = weir__acquire(pool, self, timeout_ns, out_lease, err);
   weir__caller_leave(self);

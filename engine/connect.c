@@ -5,6 +5,7 @@
  * mutex by the node's state. */
 #include "connect.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 #include "close.h"
@@ -181,10 +182,15 @@ static int no_session(struct weir__pool *pool,
                       struct weir__waiter *w,
                       struct weir__slot *slot,
                       struct weir_drv_hconn *session,
+                      int error,
                       struct weir_error *err) {
   struct weir_error own = {.struct_size = sizeof own};
-  (void)weir__error_set(&own, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
-                        "no memory or descriptor left for a connection");
+  char why[128];
+  (void)weir__error_set(&own, error == ENOMEM ? WEIR_E_NOMEM : WEIR_E_FAIL,
+                        WEIR_PHASE_CONNECT, "cannot open a connection: %s",
+                        weir__errno_text(error, why, sizeof why));
+  weir__error_class(&own, WEIR_DRV_SCOPE_CONN, WEIR_DRV_K_RESOURCE,
+                    WEIR_DRV_RETRY_OTHER);
   bool mine = withdraw_now(pool, w);
   if (session == NULL) {
     weir__growth_abandon(pool, slot, &own);
@@ -205,8 +211,9 @@ int weir__connect_drive(struct weir__pool *pool,
   struct weir__slot *slot = w->slot;
   struct weir_drv_hconn *session = weir__session_new(pool->engine, pool, slot);
   w->slot = NULL; /* the session has it from here on */
-  if (session == NULL || weir__drive_begin(session, w->caller) != 0) {
-    return no_session(pool, w, slot, session, err);
+  int rc = session == NULL ? -ENOMEM : weir__drive_begin(session, w->caller);
+  if (rc != 0) {
+    return no_session(pool, w, slot, session, -rc, err);
   }
   session->limit = weir__growth_limit(pool, weir__clock_now());
   uint64_t until = w->deadline < session->limit ? w->deadline : session->limit;

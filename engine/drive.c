@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "op.h"
+#include "status.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/park.h"
@@ -111,8 +112,10 @@ enum weir__drive_result weir__drive(struct weir_drv_hconn *session,
     int why = wait_once(session, self, wake_at < deadline ? wake_at : deadline,
                         &kicked);
     if (why < 0) {
+      char text[128];
       weir__op_fail(session, WEIR_DRV_K_RESOURCE,
-                    "the connection cannot be polled (error %d)", -why);
+                    "the connection cannot be polled: %s",
+                    weir__errno_text(-why, text, sizeof text));
       session->status = WEIR_DRV_FAIL;
       break;
     }

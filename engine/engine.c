@@ -71,9 +71,10 @@ void weir__engine_dismantle(struct weir__engine *engine) {
 }
 
 static int no_resource(struct weir_error *err, int rc, const char *what) {
+  char why[128];
   return weir__error_set(err, rc == -ENOMEM ? WEIR_E_NOMEM : WEIR_E_FAIL,
-                         WEIR_PHASE_NONE,
-                         "the engine cannot have its %s (error %d)", what, -rc);
+                         WEIR_PHASE_NONE, "the engine cannot have its %s: %s",
+                         what, weir__errno_text(-rc, why, sizeof why));
 }
 
 static int build(struct weir__engine *engine,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "exec.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -184,11 +185,17 @@ void weir__exec_forget(struct weir_drv_hconn *s) {
 static int begin_drive(struct weir_drv_hconn *s,
                        struct weir__caller *self,
                        struct weir_error *err) {
-  if (weir__drive_begin(s, self) != 0) {
-    return weir__error_set(err, WEIR_E_NOMEM, WEIR_PHASE_EXEC,
-                           "no descriptor left to wait for the server with");
+  char why[128];
+  int rc = weir__drive_begin(s, self);
+  if (rc == 0) {
+    return WEIR_OK;
   }
-  return WEIR_OK;
+  rc = weir__error_set(err, rc == -ENOMEM ? WEIR_E_NOMEM : WEIR_E_FAIL,
+                       WEIR_PHASE_EXEC, "cannot wait for the server: %s",
+                       weir__errno_text(-rc, why, sizeof why));
+  weir__error_class(err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_RESOURCE,
+                    WEIR_DRV_RETRY_SAME);
+  return rc;
 }
 
 static int check(const struct weir_drv_hconn *s, struct weir_error *err) {

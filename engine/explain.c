@@ -118,6 +118,31 @@ static void last_error(struct weir__pool *pool, char *buf, size_t cap) {
   weir__mutex_unlock(&pool->mu);
 }
 
+/* A caller that came without time did not wait, and no size of the pool would
+ * have helped it. */
+static void tell_no_wait(const struct weir_pool_stats *stats,
+                         const char *last,
+                         struct weir_error *err) {
+  (void)weir__error_set(
+      err, WEIR_E_TIMEOUT, WEIR_PHASE_QUEUE,
+      "no connection is idle, and a time-out of 0 opens none; give a time-out "
+      "(Max Pool Size %u, %u leased, %u connecting, %u closing%s)",
+      stats->max_size, stats->leased, stats->connecting, stats->closing, last);
+}
+
+static void tell_wait(const struct weir_pool_stats *stats,
+                      uint64_t since,
+                      const char *last,
+                      struct weir_error *err) {
+  (void)weir__error_set(
+      err, WEIR_E_TIMEOUT, WEIR_PHASE_QUEUE,
+      "timed out after %.2f s waiting for a connection: Max Pool Size %u, %u "
+      "leased, %u connecting, %u idle, %u closing, %u other callers waiting%s; "
+      "release connections sooner, or raise Max Pool Size or the time-out",
+      seconds(weir__clock_now() - since), stats->max_size, stats->leased,
+      stats->connecting, stats->idle, stats->closing, stats->waiters, last);
+}
+
 int weir__explain_timeout(struct weir__pool *pool,
                           const struct weir__waiter *w,
                           struct weir_error *err) {
@@ -128,13 +153,11 @@ int weir__explain_timeout(struct weir__pool *pool,
   }
   last_error(pool, last, sizeof last);
   weir__pool_stats(pool, &stats);
-  (void)weir__error_set(
-      err, WEIR_E_TIMEOUT, WEIR_PHASE_QUEUE,
-      "timed out after %.2f s waiting for a connection: Max Pool Size %u, %u "
-      "leased, %u connecting, %u idle, %u closing, %u other callers waiting%s; "
-      "release connections sooner, or raise Max Pool Size or the time-out",
-      seconds(weir__clock_now() - w->since), stats.max_size, stats.leased,
-      stats.connecting, stats.idle, stats.closing, stats.waiters, last);
+  if (w->deadline == w->since) {
+    tell_no_wait(&stats, last, err);
+  } else {
+    tell_wait(&stats, w->since, last, err);
+  }
   weir__error_class(err, WEIR_DRV_SCOPE_NONE, WEIR_DRV_K_TIMEOUT,
                     WEIR_DRV_RETRY_SAME);
   return WEIR_E_TIMEOUT;

@@ -8,7 +8,8 @@
 #include "session.h"
 #include "waiter.h"
 
-/* The caller waited in line and got nothing.  Returns WEIR_E_TIMEOUT. */
+/* The caller waited in line, or had no time to, and got nothing.  Returns
+ * WEIR_E_TIMEOUT. */
 int weir__explain_timeout(struct weir__pool *pool,
                           const struct weir__waiter *w,
                           struct weir_error *err);

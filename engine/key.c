@@ -15,6 +15,7 @@
 #include "weir.h"
 
 #include "digest.h"
+#include "key_escape.h"
 #include "names.h"
 #include "status.h"
 #include "sys/mem.h"
@@ -109,20 +110,35 @@ struct feed {
   bool display;
 };
 
-static void put_name_text(struct build *b, const char *name, size_t n) {
+/* name is at most WEIR_NAME_MAX bytes: put_text() and part_is_sound(). */
+static void put_name_text(struct build *b, struct weir__digest_piece name) {
+  char text[4 * WEIR_NAME_MAX];
+  const size_t n = weir__key_escape(name.p, name.n, text);
   if (b->n != 0) {
     append(b, ";", 1);
   }
   for (size_t i = 0; i < n; i++) {
-    append(b, &name[i], 1);
-    if (name[i] == '=') {
+    append(b, &text[i], 1);
+    if (text[i] == '=') {
       append(b, "=", 1);
     }
   }
   append(b, "=", 1);
 }
 
-/* One "name=value" of the text for people. */
+static void put_quoted(struct build *b, const char *p, size_t n) {
+  size_t cap = weir__conninfo_quote(p, n, NULL, 0) + 1;
+  char *quoted = weir__mem_new(cap);
+  if (quoted == NULL) {
+    b->rc = WEIR_E_NOMEM;
+    return;
+  }
+  (void)weir__conninfo_quote(p, n, quoted, cap);
+  append(b, quoted, cap - 1);
+  weir__mem_free(quoted);
+}
+
+/* One "name=value" of the text for people, whatever bytes the driver gave. */
 static void put_text(struct build *b,
                      struct weir__digest_piece name,
                      struct weir__digest_piece value) {
@@ -130,17 +146,14 @@ static void put_text(struct build *b,
     b->rc = WEIR_E_SPACE;
     return;
   }
-  const char *p = value.n != 0 ? value.p : "";
-  size_t cap = weir__conninfo_quote(p, value.n, NULL, 0) + 1;
-  char *quoted = weir__mem_new(cap);
-  if (quoted == NULL) {
+  char *plain = weir__mem_new(4 * value.n + 1);
+  if (plain == NULL) {
     b->rc = WEIR_E_NOMEM;
     return;
   }
-  (void)weir__conninfo_quote(p, value.n, quoted, cap);
-  put_name_text(b, name.p, name.n);
-  append(b, quoted, cap - 1);
-  weir__mem_free(quoted);
+  put_name_text(b, name);
+  put_quoted(b, plain, weir__key_escape(value.p, value.n, plain));
+  weir__mem_free(plain);
 }
 
 static bool part_is_sound(const struct weir_drv_text *name,

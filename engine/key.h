@@ -53,7 +53,9 @@ bool weir__key_equal(const struct weir__key *a, const struct weir__key *b);
 uint64_t weir__key_hash(const struct weir__key *key);
 
 /* The key for people, as a connection string without secrets, NUL-terminated;
- * *out_len (optional) gets its bytes.  Valid until weir__key_free(). */
+ * *out_len (optional) gets its bytes.  UTF-8 without control characters: other
+ * bytes of the driver's are written as \xNN (key_escape.h).  Valid until
+ * weir__key_free(). */
 const char *weir__key_text(const struct weir__key *key, size_t *out_len);
 
 /* Bytes that are equal for two keys if and only if the driver says they mean

@@ -133,6 +133,52 @@ static int read_headers(const struct weir__driver_file *file,
   return WEIR_OK;
 }
 
+/* ------------------------------------------------------------ a whole file? */
+
+/* at + n, or the largest number if there is none that large. */
+static uint64_t end_of(uint64_t at, uint64_t n) {
+  return n > UINT64_MAX - at ? UINT64_MAX : at + n;
+}
+
+/* Where the file's part of the last segment ends. */
+static uint64_t segments_end(const struct headers *h) {
+  uint64_t end = 0;
+  for (unsigned i = 0; i < h->elf.e_phnum; i++) {
+    const ElfW(Phdr) *s = &h->segment[i];
+    const uint64_t this_end = end_of(s->p_offset, s->p_filesz);
+    if (s->p_filesz != 0 && this_end > end) {
+      end = this_end;
+    }
+  }
+  return end;
+}
+
+/* Where the section headers end; 0 if there are none.  A count of 0 stands for
+ * one that is kept in the first of them. */
+static uint64_t sections_end(const ElfW(Ehdr) * elf) {
+  const uint64_t n = elf->e_shnum == 0 ? 1 : elf->e_shnum;
+  return elf->e_shoff == 0 ? 0 : end_of(elf->e_shoff, n * elf->e_shentsize);
+}
+
+/* The dynamic linker maps and touches what the headers promise; where the file
+ * ends before that, it dies of SIGBUS. */
+static int check_whole(const struct weir__driver_file *file,
+                       const struct headers *h,
+                       struct weir_error *err) {
+  const uint64_t segments = segments_end(h);
+  const uint64_t sections = sections_end(&h->elf);
+  char found[128];
+  if (segments <= file->size && sections <= file->size) {
+    return WEIR_OK;
+  }
+  const bool cut = segments > file->size;
+  (void)weir__text_format(
+      found, sizeof found,
+      "a file of %" PRIu64 " bytes whose %s end at %" PRIu64, file->size,
+      cut ? "segments" : "section headers", cut ? segments : sections);
+  return refuse(file, found, "a whole file", "copy the driver again", err);
+}
+
 /* ------------------------------------------------------------------- note */
 
 /* The notes of a file about drivers: the one of our major, or else any. */
@@ -225,7 +271,8 @@ int weir__driver_elf_check(const struct weir__driver_file *file,
                            struct weir_error *err) {
   struct headers h;
   struct finding f = {0};
-  const int rc = read_headers(file, &h, err);
+  int rc = read_headers(file, &h, err);
+  rc = rc == WEIR_OK ? check_whole(file, &h, err) : rc;
   if (rc != WEIR_OK) {
     return rc;
   }

@@ -7,9 +7,10 @@
 
 #include "loader_file.h"
 
-/* Checks that file is a shared object for this machine that carries a note of
- * this version of the driver ABI (struct weir_drv_elf_note).  Nothing is mapped
- * or run.  Returns WEIR_OK or WEIR_E_FAIL.  Blocks: on the file. */
+/* Checks that file is a shared object for this machine, that it is as long as
+ * its segments and section headers say, and that it carries a note of this
+ * version of the driver ABI (struct weir_drv_elf_note).  Nothing is mapped or
+ * run.  Returns WEIR_OK or WEIR_E_FAIL.  Blocks: on the file. */
 int weir__driver_elf_check(const struct weir__driver_file *file,
                            struct weir_error *err);
 

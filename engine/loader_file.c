@@ -39,12 +39,31 @@ int weir__driver_refuse(struct weir_error *err,
   return WEIR_E_FAIL;
 }
 
+/* Nothing is wrong with the file. */
+static int refuse_no_descriptor(struct weir_error *err,
+                                const char *what,
+                                const char *path,
+                                int error) {
+  char why[128];
+  const size_t len = strlen(path);
+  (void)weir__error_set(err, WEIR_E_FAIL, WEIR_PHASE_LOAD,
+                        "%s %s cannot be opened: %s", what,
+                        len > PATH_SHOWN ? path + len - PATH_SHOWN : path,
+                        weir__errno_text(error, why, sizeof why));
+  weir__error_class(err, WEIR_DRV_SCOPE_DRIVER, WEIR_DRV_K_RESOURCE,
+                    WEIR_DRV_RETRY_SAME);
+  return WEIR_E_FAIL;
+}
+
 /* The system said no. */
 static int refuse_errno(struct weir_error *err,
                         const char *what,
                         const char *path,
                         int error) {
   char found[128];
+  if (weir__errno_no_descriptor(error)) {
+    return refuse_no_descriptor(err, what, path, error);
+  }
   (void)weir__text_format(found, sizeof found, "that it cannot be opened (%s)",
                           strerrordesc_np(error));
   return weir__driver_refuse(err, what, path, found,

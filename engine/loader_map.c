@@ -2,6 +2,7 @@
 #include "loader_map.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
@@ -38,10 +39,13 @@ static void tell_refusal(const char *path, struct weir_error *err) {
   (void)weir__text_format(found, sizeof found,
                           "that the dynamic linker refuses it (%s)",
                           why == NULL ? "no reason given" : why);
+  const bool full = why != NULL && strstr(why, strerrordesc_np(EMFILE)) != NULL;
   (void)weir__driver_refuse(
       err, "driver", path, found,
-      "a library that is complete with what it depends on",
-      "install what is missing; `ldd` shows it");
+      full ? "a descriptor to read it with"
+           : "a library that is complete with what it depends on",
+      full ? "no descriptor left: raise `ulimit -n`"
+           : "install what is missing; `ldd` shows it");
 }
 
 /* Maps the file; NULL and *err if it cannot be used.  NODELETE, and no

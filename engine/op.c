@@ -133,6 +133,13 @@ static int32_t pause_exec(struct weir_drv_hconn *s, int32_t status) {
   return status;
 }
 
+/* Whatever the driver makes of the refusal: what it believes to have told is not
+ * what the embedder would see. */
+static bool has_strayed(const struct weir_drv_hconn *s) {
+  return s->phase == WEIR_PHASE_EXEC && s->batch != NULL &&
+         weir__batch_strayed(s->batch);
+}
+
 static bool waits_for_nothing(const struct weir_drv_hconn *s) {
   return s->wait.n_want == 0 && s->wait.timer == WEIR_DRV_NEVER &&
          (s->wait.flags & WEIR_DRV_WAIT_AGAIN) == 0 &&
@@ -166,7 +173,9 @@ static int32_t take_wait(struct weir_drv_hconn *s) {
 /* What a driver call answered, made ours. */
 static int32_t after(struct weir_drv_hconn *s, int32_t status) {
   WEIR_ASSERT(weir__mutex_none_held());
-  if (status == WEIR_DRV_WAIT) {
+  if (has_strayed(s)) {
+    status = breach(s, "a cell outside of its batch");
+  } else if (status == WEIR_DRV_WAIT) {
     status = take_wait(s);
   } else if (status > WEIR_DRV_WAIT && status <= WEIR_DRV_COUNT) {
     status = pause_exec(s, status);

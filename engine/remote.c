@@ -7,6 +7,7 @@
 #include "engine.h"
 #include "op.h"
 #include "pool.h"
+#include "status.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 
@@ -144,9 +145,11 @@ static void arm(struct weir_drv_hconn *s) {
   for (uint32_t i = 0; i < WEIR_DRV_WANT_MAX; i++) {
     int rc = arm_one(s, i);
     if (rc != 0) {
+      char why[128];
       s->status = WEIR_DRV_FAIL;
       weir__op_fail(s, WEIR_DRV_K_RESOURCE,
-                    "a descriptor cannot be watched (error %d)", -rc);
+                    "a descriptor cannot be watched: %s",
+                    weir__errno_text(-rc, why, sizeof why));
       finish(s);
       return;
     }

@@ -23,6 +23,7 @@ struct weir_drv_batch {
   uint64_t cap_cells;
   uint64_t next_chunk; /* size of the next ordinary chunk */
   uint32_t n_cols;
+  bool strayed; /* a cell was refused: the driver broke its contract */
 };
 
 weir_drv_batch *weir__batch_new(uint32_t n_cols) {
@@ -148,14 +149,44 @@ static bool room_for_cell(struct weir_drv_batch *batch) {
   return true;
 }
 
+static bool in_chunk(const struct chunk *chunk, const void *p, uint64_t n) {
+  const uintptr_t first = (uintptr_t)chunk->bytes;
+  const uintptr_t at = (uintptr_t)p;
+  return at >= first && at - first <= chunk->used &&
+         n <= chunk->used - (at - first);
+}
+
+/* True for SQL NULL and for bytes that the batch keeps.  The block handed out
+ * last is in the first chunk, so that the walk hardly ever takes a step. */
+static bool holds(const struct weir_drv_batch *batch,
+                  const void *p,
+                  uint64_t n) {
+  if (p == NULL) {
+    return n == UINT64_MAX;
+  }
+  const struct chunk *chunk = batch->chunks;
+  while (chunk != NULL && !in_chunk(chunk, p, n)) {
+    chunk = chunk->next;
+  }
+  return chunk != NULL;
+}
+
 weir_drv_status weir__batch_cell(weir_drv_batch *batch,
                                  const void *p,
                                  uint64_t n) {
+  if (!holds(batch, p, n)) {
+    batch->strayed = true;
+    return WEIR_DRV_E_INVALID;
+  }
   if (!room_for_cell(batch)) {
     return WEIR_DRV_E_NOMEM;
   }
   batch->cells[batch->n_cells++] = (struct weir_cell){p, n};
   return WEIR_DRV_DONE;
+}
+
+bool weir__batch_strayed(const weir_drv_batch *batch) {
+  return batch->strayed;
 }
 
 bool weir__batch_whole(const weir_drv_batch *batch) {

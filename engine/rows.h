@@ -31,6 +31,10 @@ weir_drv_status weir__batch_cell(weir_drv_batch *batch,
                                  const void *p,
                                  uint64_t n);
 
+/* True once weir__batch_cell() has refused a cell because its bytes are not the
+ * batch's. */
+bool weir__batch_strayed(const weir_drv_batch *batch);
+
 /* True if the last row is whole. */
 bool weir__batch_whole(const weir_drv_batch *batch);
 

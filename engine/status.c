@@ -3,11 +3,53 @@
  * struct reaches, so that one place knows about sizes. */
 #include "status.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+
+/* weir.h alone must do for an embedder, so the words of drivers have names there,
+ * too. */
+#define SAME(ours, drivers) \
+  _Static_assert(WEIR_##ours == WEIR_DRV_##drivers, #ours)
+SAME(SCOPE_NONE, SCOPE_NONE);
+SAME(SCOPE_STATEMENT, SCOPE_STATEMENT);
+SAME(SCOPE_TXN, SCOPE_TXN);
+SAME(SCOPE_CONN, SCOPE_CONN);
+SAME(SCOPE_ENDPOINT, SCOPE_ENDPOINT);
+SAME(SCOPE_CONFIG, SCOPE_CONFIG);
+SAME(SCOPE_DRIVER, SCOPE_DRIVER);
+SAME(KIND_OTHER, K_OTHER);
+SAME(KIND_NETWORK, K_NETWORK);
+SAME(KIND_TIMEOUT, K_TIMEOUT);
+SAME(KIND_CANCELLED, K_CANCELLED);
+SAME(KIND_AUTH, K_AUTH);
+SAME(KIND_AUTH_EXPIRED, K_AUTH_EXPIRED);
+SAME(KIND_TLS, K_TLS);
+SAME(KIND_NAME, K_NAME);
+SAME(KIND_PROTOCOL, K_PROTOCOL);
+SAME(KIND_THROTTLED, K_THROTTLED);
+SAME(KIND_FAILOVER, K_FAILOVER);
+SAME(KIND_DEADLOCK, K_DEADLOCK);
+SAME(KIND_CONSTRAINT, K_CONSTRAINT);
+SAME(KIND_SYNTAX, K_SYNTAX);
+SAME(KIND_RESOURCE, K_RESOURCE);
+SAME(KIND_CONFIG, K_CONFIG);
+SAME(KIND_UNSUPPORTED, K_UNSUPPORTED);
+SAME(KIND_INTERNAL, K_INTERNAL);
+SAME(RETRY_NO, RETRY_NO);
+SAME(RETRY_SAME, RETRY_SAME);
+SAME(RETRY_OTHER, RETRY_OTHER);
+SAME(RETRY_ELSE, RETRY_ELSE);
+SAME(RETRY_CRED, RETRY_CRED);
+SAME(TXN_NONE, TXN_NONE);
+SAME(TXN_OPEN, TXN_OPEN);
+SAME(TXN_DOOMED, TXN_DOOMED);
+SAME(TXN_UNKNOWN, TXN_UNKNOWN);
+SAME(FLAG_MAYBE_EXECUTED, EF_MAYBE_EXECUTED);
+SAME(FLAG_TRUNCATED, EF_TRUNCATED);
 
 #define MESSAGE_AT offsetof(struct weir_error, message)
 /* Longest text that is formatted. */
@@ -26,9 +68,7 @@ const char *weir_status_name(int32_t code) {
   return code > 0 || code <= -n ? "unknown" : names[-code];
 }
 
-/* The length of the UTF-8 sequence that starts at p, or 0 if none does.  n > 0
- * bytes are there. */
-static size_t sequence(const unsigned char *p, size_t n) {
+size_t weir__text_sequence(const unsigned char *p, size_t n) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   const unsigned char lead = p[0];
   const size_t len = lead < 0x80             ? 1
@@ -56,7 +96,7 @@ uint32_t weir__text_copy(char *to, size_t cap, const char *from, size_t n) {
   size_t at = 0;
   size_t out = 0;
   while (at < n) {
-    const size_t len = sequence(p + at, n - at);
+    const size_t len = weir__text_sequence(p + at, n - at);
     const size_t put = len == 0 ? 1 : len;
     if (out + put >= cap) {
       break;
@@ -180,6 +220,22 @@ void weir__error_from_driver(struct weir_error *dst,
     whole.flags |= whole.message_len < len ? WEIR_DRV_EF_TRUNCATED : 0;
   }
   give(dst, &whole);
+}
+
+bool weir__errno_no_descriptor(int error) {
+  return error == EMFILE || error == ENFILE;
+}
+
+/* EMFILE is the process's own limit, ENFILE the whole system's. */
+const char *weir__errno_text(int error, char *buf, size_t cap) {
+  if (!weir__errno_no_descriptor(error)) {
+    /* The GNU one: returns the text, which may or may not be in buf. */
+    return strerror_r(error, buf, cap);
+  }
+  (void)weir__text_format(buf, cap, "no descriptor left (%s); raise %s",
+                          strerrordesc_np(error),
+                          error == EMFILE ? "`ulimit -n`" : "fs.file-max");
+  return buf;
 }
 
 void weir__error_clear(struct weir_error *err) {

@@ -7,6 +7,7 @@
 #ifndef WEIR_STATUS_H
 #define WEIR_STATUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,10 @@ void weir__error_from_driver(struct weir_error *dst,
                              int32_t code,
                              int32_t phase);
 
+/* The length of the UTF-8 sequence that starts at p, or 0 if none does.  n > 0
+ * bytes are there. */
+size_t weir__text_sequence(const unsigned char *p, size_t n);
+
 /* Copies n bytes as UTF-8 into the cap > 0 bytes of to: cut at a character, NUL
  * at the end; a NUL within, or a byte that is not UTF-8, becomes '?'.  Returns
  * the bytes written without the NUL. */
@@ -50,6 +55,14 @@ uint32_t weir__text_copy(char *to, size_t cap, const char *from, size_t n);
  * there. */
 uint32_t weir__text_format(char *to, size_t cap, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The system's words for a value of errno and, where they leave a user at a loss,
+ * what to do: when descriptors run out.  The text is in buf, cut to its cap > 0
+ * bytes, or static.  Never NULL.  Threads: any.  Blocks: no. */
+const char *weir__errno_text(int error, char *buf, size_t cap);
+
+/* True if error says that descriptors have run out. */
+bool weir__errno_no_descriptor(int error);
 
 /* No error: code WEIR_OK, message "", all else 0. */
 void weir__error_clear(struct weir_error *err);

@@ -184,22 +184,33 @@ static weir_drv_status line_config_create(weir_drv_drv *d,
   return WEIR_DRV_DONE;
 }
 
+/* The decimal digits of a port at the end of text. */
+static struct weir_drv_bytes port_text(uint32_t port, uint8_t text[5]) {
+  uint64_t n = 0;
+  do {
+    n++;
+    text[5 - n] = (uint8_t)('0' + port % 10);
+    port /= 10;
+  } while (port != 0);
+  return (struct weir_drv_bytes){text + 5 - n, n};
+}
+
 static void line_config_destroy(weir_drv_drv *d, weir_drv_cfg *c) {
   d->host->release(d->host->ctx, c);
 }
 
 /* All three kinds of key are the same here: there are no secrets and nothing
- * but the endpoint. */
+ * but the endpoint.  One of them is shown to people, so all values are text. */
 static weir_drv_status line_config_key(weir_drv_drv *d,
                                        const weir_drv_cfg *c,
                                        int32_t which,
                                        const struct weir_drv_key_sink *sink) {
   const struct weir_drv_text server = TEXT("server");
   const struct weir_drv_text port = TEXT("port");
-  const uint8_t digits[2] = {(uint8_t)(c->port >> 8), (uint8_t)c->port};
+  uint8_t digits[5];
   const struct weir_drv_bytes name = {(const uint8_t *)c->server,
                                       c->server_len};
-  const struct weir_drv_bytes number = {digits, sizeof digits};
+  const struct weir_drv_bytes number = port_text(c->port, digits);
   (void)d;
   if (which < WEIR_DRV_KEY_POOL || which > WEIR_DRV_KEY_DISPLAY) {
     return WEIR_DRV_E_UNSUPPORTED;

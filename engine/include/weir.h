@@ -39,6 +39,13 @@
  * CONNECTION STRING
  *   "Name=value;Name=value", names case-insensitive, as ADO.NET reads it.  All
  *   settings live there.  Driver= is required.  engine/README.md lists them.
+ *
+ * LOG
+ *   WEIR_LOG=error, warn, info or debug in the environment has each engine
+ *   opened from then on write lines of that level and the graver ones to
+ *   standard error: "weir: LEVEL: text".  Without it, with another value, with
+ *   WEIR_ENGINE_NO_ENV, or in a program that runs with more rights than its
+ *   caller, nothing is written.
  */
 #ifndef WEIR_H
 #define WEIR_H
@@ -95,19 +102,63 @@ typedef uint64_t weir_h;
 #define WEIR_PHASE_RESET   9  /* cleaning a connection for its next user */
 #define WEIR_PHASE_CLOSE   10 /* closing */
 
+/* scope: how much is broken.  Each contains those before it. */
+#define WEIR_SCOPE_NONE      0
+#define WEIR_SCOPE_STATEMENT 1 /* this statement; the connection is good */
+#define WEIR_SCOPE_TXN       2 /* the transaction: only roll-back is left */
+#define WEIR_SCOPE_CONN      3 /* this connection */
+#define WEIR_SCOPE_ENDPOINT  4 /* every connection to that server */
+#define WEIR_SCOPE_CONFIG    5 /* every attempt with this connection string */
+#define WEIR_SCOPE_DRIVER    6 /* the driver itself */
+
+/* kind: what went wrong. */
+#define WEIR_KIND_OTHER        0
+#define WEIR_KIND_NETWORK      1
+#define WEIR_KIND_TIMEOUT      2
+#define WEIR_KIND_CANCELLED    3
+#define WEIR_KIND_AUTH         4  /* credential refused */
+#define WEIR_KIND_AUTH_EXPIRED 5  /* credential too old */
+#define WEIR_KIND_TLS          6  /* handshake or certificate */
+#define WEIR_KIND_NAME         7  /* the server's name did not resolve */
+#define WEIR_KIND_PROTOCOL     8  /* the server sent what it must not */
+#define WEIR_KIND_THROTTLED    9  /* the server asks for less load */
+#define WEIR_KIND_FAILOVER     10 /* wrong or moving replica */
+#define WEIR_KIND_DEADLOCK     11
+#define WEIR_KIND_CONSTRAINT   12
+#define WEIR_KIND_SYNTAX       13
+#define WEIR_KIND_RESOURCE     14 /* out of memory, descriptors, sessions, ... */
+#define WEIR_KIND_CONFIG       15 /* bad option */
+#define WEIR_KIND_UNSUPPORTED  16
+#define WEIR_KIND_INTERNAL     17 /* a bug in the driver */
+
+/* retry: what may help. */
+#define WEIR_RETRY_NO    0
+#define WEIR_RETRY_SAME  1 /* again on the same connection */
+#define WEIR_RETRY_OTHER 2 /* another connection to the same server */
+#define WEIR_RETRY_ELSE  3 /* another server */
+#define WEIR_RETRY_CRED  4 /* a new credential */
+
+/* txn: what is known of the connection's transaction. */
+#define WEIR_TXN_NONE    0
+#define WEIR_TXN_OPEN    1
+#define WEIR_TXN_DOOMED  2 /* only roll-back is left */
+#define WEIR_TXN_UNKNOWN 3 /* commit was sent; the outcome is not known */
+
+/* flags, of an error. */
+#define WEIR_FLAG_MAYBE_EXECUTED UINT32_C(1) /* the server may have run it */
+#define WEIR_FLAG_TRUNCATED      UINT32_C(2) /* the message was cut */
+
 /* What went wrong, in the caller's memory.  struct_size is set by the caller
- * to sizeof(struct weir_error); the library fills no more than that.  scope,
- * kind, retry, txn and flags have the values of WEIR_DRV_SCOPE_*, WEIR_DRV_K_*,
- * WEIR_DRV_RETRY_*, WEIR_DRV_TXN_* and WEIR_DRV_EF_* in weir_driver.h. */
+ * to sizeof(struct weir_error); the library fills no more than that. */
 struct weir_error {
   uint32_t struct_size;
   int32_t code;   /* WEIR_E_*: the same as the function's result */
   int32_t phase;  /* WEIR_PHASE_* */
-  int32_t scope;  /* how much is broken */
-  int32_t kind;   /* what went wrong */
-  int32_t retry;  /* what may help */
-  int32_t txn;    /* what is known of the transaction */
-  uint32_t flags; /* 1: the request may have been executed */
+  int32_t scope;  /* WEIR_SCOPE_* */
+  int32_t kind;   /* WEIR_KIND_* */
+  int32_t retry;  /* WEIR_RETRY_* */
+  int32_t txn;    /* WEIR_TXN_* */
+  uint32_t flags; /* WEIR_FLAG_* */
   int32_t native; /* the server's number, 0 if none */
   uint32_t native_severity;
   uint32_t retry_after_ms; /* 0: no advice */
@@ -207,6 +258,8 @@ WEIR_API int32_t weir_driver_list(weir_h engine,
 
 /* Opens the pool for a connection string, or finds the one this engine already
  * has for an equal key; each successful call needs one weir_pool_close().
+ * Settings that are not part of the key (Connect Timeout, Command Timeout, ...)
+ * are those of the first open; a later one changes nothing about them.
  * Opens no connection unless Min Pool Size says so, and then in the background.
  * Returns WEIR_E_ARG (the string: *err names the option and the position),
  * WEIR_E_FAIL (driver cannot be loaded, or refused an option), WEIR_E_HANDLE,
@@ -280,8 +333,9 @@ WEIR_API int32_t weir_conninfo_key(weir_h engine,
 /* ------------------------------------------------------------------ leases */
 
 /* Gets a connection, waiting at most timeout_ns for an idle one or a new one;
- * WEIR_TIMEOUT_POOL is the pool's Connect Timeout.  First come, first served
- * among callers that wait.  Returns WEIR_E_TIMEOUT (*err tells the pool's state
+ * WEIR_TIMEOUT_POOL is the pool's Connect Timeout.  0 takes an idle connection
+ * or none: it opens nothing, so on a new pool it always fails.  First come,
+ * first served among callers that wait.  Returns WEIR_E_TIMEOUT (*err tells the pool's state
  * and the last connect error), WEIR_E_FAIL (this caller's connect failed:
  * *err says in which phase), WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max Waiters),
  * WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM, WEIR_E_SPACE.
@@ -294,7 +348,8 @@ WEIR_API int32_t weir_acquire(weir_h pool,
 
 /* Gives a connection back.  It is reset before anyone else uses it, and closed
  * instead if it is broken, expired or was cleared.  A result that was not read
- * to its end is cancelled.  Returns WEIR_OK; WEIR_E_HANDLE for a second or
+ * to its end costs the connection: it is closed.  Read on to WEIR_ITEM_DONE to
+ * keep it.  Returns WEIR_OK; WEIR_E_HANDLE for a second or
  * stale release; WEIR_E_BUSY while another call on the lease runs.
  * Does not block and does no network I/O. */
 WEIR_API int32_t weir_release(weir_h lease);

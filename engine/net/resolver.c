@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "status.h"
 #include "sys/assert.h"
 #include "sys/mem.h"
 #include "sys/mutex.h"
@@ -85,9 +86,14 @@ static void printable(const char *host, char *out, size_t cap) {
 static void note_failure(struct answer *a, int rc, int error) {
   char buffer[96];
   a->status = rc == EAI_MEMORY ? WEIR_DRV_E_NOMEM : WEIR_DRV_FAIL;
-  a->temporary = rc == EAI_AGAIN || rc == EAI_MEMORY || rc == EAI_SYSTEM;
-  const char *why = rc == EAI_SYSTEM ? strerror_r(error, buffer, sizeof buffer)
-                                     : gai_strerror(rc);
+  /* Without a descriptor the resolver reads nothing, and says that there is no
+   * such name. */
+  const bool no_descriptor = weir__errno_no_descriptor(error);
+  a->temporary =
+      rc == EAI_AGAIN || rc == EAI_MEMORY || rc == EAI_SYSTEM || no_descriptor;
+  const char *why = rc == EAI_SYSTEM || no_descriptor
+                        ? weir__errno_text(error, buffer, sizeof buffer)
+                        : gai_strerror(rc);
   (void)snprintf(a->why, sizeof a->why, "%.90s", why);
 }
 

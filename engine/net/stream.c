@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "net/drv_error.h"
+#include "status.h"
 #include "sys/assert.h"
 #include "sys/mem.h"
 #include "sys/net.h"
@@ -94,8 +95,7 @@ static weir_drv_status describe(const struct weir_drv_addr *to,
   char where[ADDR_TEXT];
   char buffer[128];
   addr_text(to, where);
-  /* The GNU one: returns the text, which may or may not be in buffer. */
-  const char *why = strerror_r(v.error, buffer, sizeof buffer);
+  const char *why = weir__errno_text(v.error, buffer, sizeof buffer);
   return weir__drv_error_set(err, v.scope, v.kind, v.retry, "%s %s: %s", what,
                              where, why);
 }

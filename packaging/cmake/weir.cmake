@@ -44,6 +44,14 @@ endif()
 target_link_options(weir_flags INTERFACE
   -Wl,-z,relro -Wl,-z,now -Wl,--as-needed)
 
+# weir_protect(TARGET): the loader refuses what others than its owner may write,
+# which is what a umask of 002 makes of a file and of its directory.
+function(weir_protect target)
+  add_custom_command(TARGET ${target} POST_BUILD
+    COMMAND chmod go-w $<TARGET_FILE_DIR:${target}> $<TARGET_FILE:${target}>
+    VERBATIM)
+endfunction()
+
 # weir_driver(NAME SOURCES file...): one driver, lib/weir/drivers/NAME.so.
 # A driver sees the driver ABI and nothing else of this tree.
 function(weir_driver name)
@@ -58,4 +66,5 @@ function(weir_driver name)
     -Wl,-Bsymbolic -Wl,-z,nodelete)
   set_target_properties(weir_drv_${name} PROPERTIES
     LINK_DEPENDS ${PROJECT_SOURCE_DIR}/abi/weir_driver.map)
+  weir_protect(weir_drv_${name})
 endfunction()

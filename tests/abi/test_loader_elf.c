@@ -3,6 +3,8 @@
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -145,6 +147,57 @@ Test(loader_elf, tells_a_file_from_its_copy_in_memory) {
                          "the file that was checked", "restart the program"));
   weir__driver_file_close(&good);
   weir__driver_file_close(&copy);
+}
+
+/* Cuts good.so to n bytes, whole before. */
+static void expect_cut_refused(off_t n) {
+  const struct weir__driver *d = NULL;
+  fixture_copy(&f, "good", "good.so");
+  cr_assert_eq(truncate(fixture_path(&f, "good.so"), n), 0);
+  cr_expect_eq(fixture_load(&f, "good", &d), WEIR_E_FAIL, "%ld", (long)n);
+  const bool too_short =
+      strstr(f.err.message, "not a shared object") != NULL ||
+      strstr(f.err.message, "damaged program headers") != NULL;
+  if (!too_short) {
+    char found[64];
+    (void)snprintf(found, sizeof found, "found a file of %ld bytes whose ",
+                   (long)n);
+    cr_expect(
+        fixture_told(&f, found, "wanted a whole file", "copy the driver again"),
+        "%ld", (long)n);
+  }
+}
+
+/* dlopen() maps what the headers promise, and touching what the file does not
+ * have is a SIGBUS. */
+Test(loader_elf, refuses_a_file_cut_short_anywhere, .timeout = 60) {
+  struct stat st;
+  cr_assert_eq(stat(fixture_path(&f, "good.so"), &st), 0);
+  for (off_t n = 0; n < st.st_size; n += 500) {
+    expect_cut_refused(n);
+  }
+  expect_cut_refused(st.st_size - 1);
+  expect_cut_refused(1);
+}
+
+Test(loader_elf, tells_where_a_file_cut_short_would_end) {
+  cr_assert_eq(truncate(fixture_path(&f, "good.so"), 4096), 0);
+  expect_refused("good", "found a file of 4096 bytes whose segments end at ",
+                 "wanted a whole file", "copy the driver again");
+}
+
+Test(loader_elf, refuses_segments_beyond_any_file) {
+  static const uint64_t most = UINT64_MAX;
+  const long at = (long)(sizeof(ElfW(Ehdr)) + offsetof(ElfW(Phdr), p_filesz));
+  fixture_write(&f, "good.so", at, &most, sizeof(ElfW(Off)));
+  expect_refused("good", "whose segments end at 18446744073709551615",
+                 "wanted a whole file", "copy the driver again");
+}
+
+Test(loader_elf, refuses_section_headers_beyond_the_file) {
+  SPOIL(e_shoff, ElfW(Off), (ElfW(Off)) - 64);
+  expect_refused("good", "whose section headers end at ", "wanted a whole file",
+                 "copy the driver again");
 }
 
 /* Changes each of the first bytes in turn: headers and notes.  Some changes do

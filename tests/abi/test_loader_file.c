@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +30,21 @@ static void expect_refused(const char *found,
   cr_expect_eq(fixture_load(&f, "good", &d), WEIR_E_FAIL);
   cr_expect(fixture_told(&f, found, wanted, advice));
   cr_expect_not_null(strstr(f.err.message, f.dir));
+}
+
+Test(loader_file, tells_that_no_descriptor_is_left) {
+  const struct weir__driver *d = NULL;
+  struct rlimit limit;
+  cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const int rc = fixture_load(&f, "good", &d);
+  cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  cr_expect_eq(rc, WEIR_E_FAIL);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_RESOURCE);
+  cr_expect(
+      fixture_told(&f, "good.so", "no descriptor left", "raise `ulimit -n`"));
+  cr_expect_eq(fixture_load(&f, "good", &d), WEIR_OK);
 }
 
 Test(loader_file, tells_that_a_path_does_not_exist) {

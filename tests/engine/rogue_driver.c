@@ -28,6 +28,7 @@ struct weir_drv_conn {
   const weir_drv_cfg *cfg;
   weir_drv_hconn *hconn;
   unsigned steps;
+  char own[8]; /* a cell's bytes where they must not be */
   weir_drv_stream *stream;
   struct weir_drv_req_resolve resolve;
   struct weir_drv_req_cred cred;
@@ -284,6 +285,31 @@ static weir_drv_status put_rows(weir_drv_conn *c, unsigned cells) {
   return WEIR_DRV_ROWS;
 }
 
+/* One row whose second cell is of the connection's memory, not the batch's; what
+ * follows is what a driver could make of the refusal. */
+static weir_drv_status put_stray(weir_drv_conn *c,
+                                 struct weir_drv_wait *wait,
+                                 struct weir_drv_error *err) {
+  const struct weir_drv_host *host = c->drv->host;
+  weir_drv_batch *b = host->batch(host->ctx, c->hconn);
+  if (b == NULL) {
+    return WEIR_DRV_E_NOMEM;
+  }
+  (void)host->batch_cell(b, NULL, UINT64_MAX);
+  (void)host->batch_cell(b, c->own, sizeof c->own);
+  if (is(c, "exec stray cell and fails")) {
+    err->scope = WEIR_DRV_SCOPE_STATEMENT;
+    err->message_len = 4;
+    memcpy(err->message, "oops", 4);
+    return WEIR_DRV_FAIL;
+  }
+  if (is(c, "exec stray cell and waits")) {
+    wait->flags = WEIR_DRV_WAIT_AGAIN;
+    return WEIR_DRV_WAIT;
+  }
+  return is(c, "exec stray cell and ends") ? done(wait) : WEIR_DRV_ROWS;
+}
+
 static weir_drv_status run_exec(weir_drv_conn *c,
                                 const struct weir_drv_exec_args *a,
                                 struct weir_drv_wait *wait,
@@ -291,8 +317,9 @@ static weir_drv_status run_exec(weir_drv_conn *c,
   (void)a;
   (void)err;
   c->steps = 0;
-  if (is(c, "exec half a row") || is(c, "exec no columns") ||
-      is(c, "exec no batch") || is(c, "exec odd columns")) {
+  if (of(c, "exec stray cell") || is(c, "exec half a row") ||
+      is(c, "exec no columns") || is(c, "exec no batch") ||
+      is(c, "exec odd columns")) {
     return WEIR_DRV_META;
   }
   if (is(c, "exec rows at once")) {
@@ -309,6 +336,9 @@ static weir_drv_status step(weir_drv_conn *c,
   (void)wake;
   if (of(c, "stream ")) {
     return stream_is_open(c, wait, err);
+  }
+  if (of(c, "exec stray cell")) {
+    return put_stray(c, wait, err);
   }
   if (is(c, "exec half a row")) {
     return put_rows(c, 3);

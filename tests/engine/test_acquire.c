@@ -301,6 +301,11 @@ Test(acquire, tries_only_with_a_time_out_of_zero, .timeout = 10) {
   weir_h lease = 0;
   cr_assert_eq(weir_acquire(pool, 0, &lease, &f.err), WEIR_E_TIMEOUT);
   cr_assert_eq(f.err.code, WEIR_E_TIMEOUT);
+  cr_assert_not_null(strstr(f.err.message,
+                            "no connection is idle, and a time-out of 0 opens "
+                            "none; give a time-out"),
+                     "%s", f.err.message);
+  cr_assert_null(strstr(f.err.message, "timed out after"));
   cr_assert_eq(fixture_stats(pool).connects_begun, 0);
   cr_assert_eq(fixture_stats(pool).timeouts, 1);
   lease = fixture_acquire(&f, pool);

@@ -86,6 +86,43 @@ Test(api, fails_without_an_error_struct, .timeout = 10) {
   fixture_close(&f);
 }
 
+Test(api, tells_a_handle_of_another_type, .timeout = 10) {
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1");
+  weir_h lease = fixture_acquire(&f, pool);
+  weir_h out = 77;
+  struct weir_item item = {.struct_size = sizeof item};
+  struct weir_error *err = &f.err;
+#define REFUSES(call, text)                                        \
+  do {                                                             \
+    cr_assert_eq(call, WEIR_E_HANDLE);                             \
+    cr_assert_eq(err->code, WEIR_E_HANDLE);                        \
+    cr_assert_not_null(strstr(err->message, text), "%s: %s", text, \
+                       err->message);                              \
+  } while (0)
+  REFUSES(weir_acquire(f.engine, 0, &out, err),
+          "this is an engine's handle; wanted a pool's");
+  REFUSES(weir_acquire(lease, 0, &out, err),
+          "this is a lease's handle; wanted a pool's");
+  REFUSES(weir_pool_open(pool, "Driver=mock", 11, &out, err),
+          "this is a pool's handle; wanted an engine's");
+  REFUSES(weir_driver_load(lease, "mock", 4, err),
+          "this is a lease's handle; wanted an engine's");
+  REFUSES(weir_engine_shutdown(pool, 0, err),
+          "this is a pool's handle; wanted an engine's");
+  REFUSES(weir_exec(pool, "x", 1, NULL, err),
+          "this is a pool's handle; wanted a lease's");
+  REFUSES(weir_next(f.engine, &item, err),
+          "this is an engine's handle; wanted a lease's");
+  REFUSES(weir_acquire(pool + 1, 0, &out, err), "stale, foreign");
+  REFUSES(weir_acquire(UINT64_MAX, 0, &out, err), "stale, foreign");
+  REFUSES(weir_acquire(0, 0, &out, err), "stale, foreign");
+#undef REFUSES
+  cr_assert_eq(out, 77);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  fixture_close(&f);
+}
+
 /* The error says the same as the result, in as many bytes as the caller has. */
 Test(api, fills_no_more_than_the_callers_struct, .timeout = 10) {
   unsigned char raw[sizeof(struct weir_error)];

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,6 +162,49 @@ Test(engine, has_nothing_to_forget_before_the_first, .timeout = 10) {
 }
 
 /* ---------------------------------------------------------------- opening */
+
+/* Takes all descriptors away, or gives them back. */
+static void allow_descriptors(bool some) {
+  static struct rlimit usual;
+  if (!some) {
+    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+  }
+  const struct rlimit none = {.rlim_cur = 0, .rlim_max = usual.rlim_max};
+  cr_assert_eq(setrlimit(RLIMIT_NOFILE, some ? &usual : &none), 0);
+}
+
+static void check_no_descriptor(int rc) {
+  cr_expect_eq(rc, WEIR_E_FAIL);
+  cr_expect_not_null(strstr(f.err.message, "no descriptor left"), "%s",
+                     f.err.message);
+  cr_expect_not_null(strstr(f.err.message, "raise `ulimit -n`"));
+}
+
+Test(engine, says_that_no_descriptor_is_left_for_it, .timeout = 10) {
+  fixture_open(&f);
+  weir_h other = 77;
+  allow_descriptors(false);
+  int rc = weir_engine_open(NULL, &other, &f.err);
+  allow_descriptors(true);
+  check_no_descriptor(rc);
+  cr_assert_eq(other, 77);
+  fixture_close(&f);
+}
+
+Test(engine, says_that_no_descriptor_is_left_for_a_caller, .timeout = 10) {
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1");
+  weir_h lease = 77;
+  allow_descriptors(false);
+  int rc = weir_acquire(pool, FIXTURE_S, &lease, &f.err);
+  allow_descriptors(true);
+  check_no_descriptor(rc);
+  cr_expect_eq(f.err.kind, WEIR_KIND_RESOURCE);
+  cr_assert_eq(lease, 77);
+  lease = fixture_acquire(&f, pool);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  fixture_close(&f);
+}
 
 Test(engine, refuses_bad_options, .timeout = 10) {
   struct weir_error err = {.struct_size = sizeof err};

@@ -37,6 +37,9 @@ struct behaviour {
   bool no_name;
   bool endless;
   bool secret_part;
+  const char *raw; /* a part with these bytes, */
+  size_t raw_n;    /* if there are any */
+  bool bad_name;
 };
 
 static struct behaviour *behaviour_of(const weir_drv_cfg *cfg) {
@@ -79,6 +82,12 @@ static weir_drv_status config_key(weir_drv_drv *d,
   }
   if (b->secret_part) {
     (void)push(sink, WEIR_DRV_V_SECRET, "Token", "Qz7Kx9Vw3", 9);
+  }
+  if (b->bad_name) {
+    (void)push(sink, 0, "a\007=\377", "1", 1);
+  }
+  if (b->raw_n != 0) {
+    (void)push(sink, 0, "Raw", b->raw, b->raw_n);
   }
   if (b->only != which) {
     return WEIR_DRV_DONE;
@@ -288,6 +297,54 @@ Test(key, its_text_reads_as_a_connection_string, .timeout = 5) {
                    "Driver=fake;Server=\"a;b\";Trust=true;Max Pool Size=5;"
                    "Connection Lifetime=1500 ms");
   cr_assert_eq(n, strlen(weir__key_text(key, NULL)));
+  weir__key_free(key);
+}
+
+/* The text of the key whose driver adds these bytes must end in "Raw=" shown. */
+static void check_shown(const char *raw, size_t n, const char *shown) {
+  struct behaviour b = {.raw = raw, .raw_n = n};
+  struct weir__key *key = NULL;
+  struct weir_error err = {.struct_size = sizeof err};
+  char want[256];
+  size_t len = 0;
+  cr_assert_eq(make("Driver=fake;Server=h", &b, &key, &err), WEIR_OK);
+  (void)snprintf(want, sizeof want, "Driver=fake;Server=h;Raw=%s", shown);
+  cr_expect_str_eq(weir__key_text(key, &len), want);
+  cr_expect_eq(len, strlen(want));
+  weir__key_free(key);
+}
+#define CHECK_SHOWN(raw, shown) check_shown(raw, sizeof(raw) - 1, shown)
+
+Test(key, its_text_shows_every_byte_as_text, .timeout = 5) {
+  CHECK_SHOWN("\x1b_", "\\x1B_");
+  CHECK_SHOWN("a\0b\0", "a\\x00b\\x00");
+  CHECK_SHOWN("\n\t\x7f", "\\x0A\\x09\\x7F");
+  CHECK_SHOWN("\xc2\x80\xc2\x9f\xc2\xa0", "\"\\xC2\\x80\\xC2\\x9F\xc2\xa0\"");
+  CHECK_SHOWN("\xff\xc3", "\\xFF\\xC3");
+  CHECK_SHOWN("\xed\xa0\x80", "\\xED\\xA0\\x80");
+  CHECK_SHOWN("gr\xc3\xbc\xc3\x9f-\xf0\x9f\x8c\x8a",
+              "\"gr\xc3\xbc\xc3\x9f-\xf0\x9f\x8c\x8a\"");
+  CHECK_SHOWN("\x1b;", "\"\\x1B;\"");
+}
+
+/* Or two keys would look the same. */
+Test(key, its_text_keeps_written_escapes_apart_from_bytes, .timeout = 5) {
+  CHECK_SHOWN("\\x41", "\\x5Cx41");
+  CHECK_SHOWN("\\xfF", "\\x5CxfF");
+  CHECK_SHOWN("\\\\x41", "\\\\x5Cx41");
+  CHECK_SHOWN("\\\x01", "\\\\x01");
+  CHECK_SHOWN("db\\sql\\x", "db\\sql\\x");
+  CHECK_SHOWN("\\x4", "\\x4");
+  CHECK_SHOWN("\\xyz", "\\xyz");
+}
+
+Test(key, its_text_has_clean_names, .timeout = 5) {
+  struct behaviour b = {.bad_name = true};
+  struct weir__key *key = NULL;
+  struct weir_error err = {.struct_size = sizeof err};
+  cr_assert_eq(make("Driver=fake;Server=h", &b, &key, &err), WEIR_OK);
+  cr_expect_str_eq(weir__key_text(key, NULL),
+                   "Driver=fake;Server=h;a\\x07==\\xFF=1");
   weir__key_free(key);
 }
 

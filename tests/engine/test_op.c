@@ -89,6 +89,10 @@ Test(op, refuses_what_a_statement_must_not_answer, .timeout = 20) {
       {"exec no columns", "META without columns"},
       {"exec odd columns", "META without columns"},
       {"exec rows at once", "half a row"},
+      {"exec stray cell", "a cell outside of its batch"},
+      {"exec stray cell and fails", "a cell outside of its batch"},
+      {"exec stray cell and waits", "a cell outside of its batch"},
+      {"exec stray cell and ends", "a cell outside of its batch"},
   };
   open_engine();
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -92,6 +92,57 @@ Test(rows, moves_a_block_that_is_not_the_last, .timeout = 5) {
   weir__batch_free(b);
 }
 
+Test(rows, takes_cells_anywhere_in_its_blocks, .timeout = 10) {
+  open_batch(1);
+  char *first = weir__batch_space(b, 64);
+  for (unsigned i = 0; i < 2000; i++) {
+    (void)weir__batch_space(b, 1000);
+  }
+  char *large = weir__batch_space(b, 1u << 20);
+  char *last = weir__batch_space(b, 64);
+  const struct weir_cell inside[] = {
+      {first, 64},         {first + 63, 1}, {first + 64, 0}, {large, 1u << 20},
+      {large + 77, 1000u}, {last, 64},      {last + 64, 0}};
+  for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++) {
+    cr_assert_eq(weir__batch_cell(b, inside[i].p, inside[i].n), WEIR_DRV_DONE,
+                 "%zu", i);
+  }
+  cr_assert_not(weir__batch_strayed(b));
+  weir__batch_free(b);
+}
+
+Test(rows, refuses_cells_that_are_not_in_its_blocks, .timeout = 5) {
+  static char foreign[64];
+  uint64_t n = 77;
+  open_batch(1);
+  char *first = weir__batch_space(b, 64);
+  const struct weir_cell outside[] = {
+      {foreign, 1},
+      {foreign, 0},
+      {first, 65},
+      {first + 64, 1},
+      {first - 1, 2},
+      {first, UINT64_MAX},
+      {first, UINT64_MAX - (uintptr_t)first + 1},
+      {NULL, 0},
+      {NULL, 5}};
+  for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
+    cr_assert_eq(weir__batch_cell(b, outside[i].p, outside[i].n),
+                 WEIR_DRV_E_INVALID, "%zu", i);
+    cr_assert(weir__batch_strayed(b));
+  }
+  (void)weir__batch_cells(b, &n);
+  cr_assert_eq(n, 0);
+  weir__batch_free(b);
+}
+
+Test(rows, has_no_place_for_bytes_before_its_first_block, .timeout = 5) {
+  static char foreign[4];
+  open_batch(1);
+  cr_assert_eq(weir__batch_cell(b, foreign, 4), WEIR_DRV_E_INVALID);
+  weir__batch_free(b);
+}
+
 Test(rows, refuses_what_is_too_big, .timeout = 5) {
   open_batch(1);
   char *p = weir__batch_space(b, 8);

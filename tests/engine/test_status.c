@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -39,6 +40,19 @@ Test(status, names_every_code) {
   cr_expect_str_eq(weir_status_name(WEIR_E_OVERLOADED), "WEIR_E_OVERLOADED");
   cr_expect_str_eq(weir_status_name(WEIR_E_DOWN), "WEIR_E_DOWN");
   cr_expect_str_eq(weir_status_name(WEIR_E_CANCELLED), "WEIR_E_CANCELLED");
+}
+
+Test(status, tells_what_to_do_when_descriptors_run_out) {
+  char buf[128];
+  cr_expect_str_eq(weir__errno_text(EMFILE, buf, sizeof buf),
+                   "no descriptor left (Too many open files); raise "
+                   "`ulimit -n`");
+  cr_expect_str_eq(weir__errno_text(ENFILE, buf, sizeof buf),
+                   "no descriptor left (Too many open files in system); raise "
+                   "fs.file-max");
+  cr_expect_str_eq(weir__errno_text(ECONNREFUSED, buf, sizeof buf),
+                   "Connection refused");
+  cr_expect_str_eq(weir__errno_text(EMFILE, buf, 14), "no descriptor");
 }
 
 Test(status, names_no_other_code) {

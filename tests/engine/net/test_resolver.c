@@ -17,10 +17,11 @@
 
 static struct weir__offload *offload;
 static struct weir__resolver *resolver;
-static _Atomic int asked;   /* times the system was asked for a name */
-static sem_t arrived;       /* posted by each question */
-static sem_t gate;          /* each waits for this */
-static _Atomic int verdict; /* what the system answers: 0 or EAI_* */
+static _Atomic int asked;         /* times the system was asked for a name */
+static sem_t arrived;             /* posted by each question */
+static sem_t gate;                /* each waits for this */
+static _Atomic int verdict;       /* what the system answers: 0 or EAI_* */
+static _Atomic int verdict_errno; /* and errno, if it fails */
 static _Atomic int n_answers = 2;
 
 /* ------------------------------------------------------- the system's part */
@@ -61,7 +62,7 @@ static int resolve(const char *host,
   sem_wait(&gate);
   int rc = atomic_load(&verdict);
   if (rc != 0) {
-    errno = ENFILE;
+    errno = atomic_load(&verdict_errno);
     return rc;
   }
   *out = answer(0, atomic_load(&n_answers));
@@ -251,23 +252,31 @@ Test(resolver, does_not_let_one_name_wait_for_another) {
 Test(resolver, says_which_name_failed_and_why) {
   static const struct {
     int rc;
+    int error;
     bool temporary;
     int32_t status;
     const char *reason;
   } cases[] = {
-      {EAI_NONAME, false, WEIR_DRV_FAIL,
+      {EAI_NONAME, ENOENT, false, WEIR_DRV_FAIL,
        "host 'db.example': Name or service not known"},
-      {EAI_AGAIN, true, WEIR_DRV_FAIL,
+      {EAI_AGAIN, ECONNREFUSED, true, WEIR_DRV_FAIL,
        "host 'db.example': Temporary failure in name resolution"},
-      {EAI_SYSTEM, true, WEIR_DRV_FAIL,
-       "host 'db.example': Too many open files in system"},
-      {EAI_MEMORY, true, WEIR_DRV_E_NOMEM,
+      {EAI_SYSTEM, EIO, true, WEIR_DRV_FAIL,
+       "host 'db.example': Input/output error"},
+      {EAI_SYSTEM, ENFILE, true, WEIR_DRV_FAIL,
+       "host 'db.example': no descriptor left (Too many open files in system); "
+       "raise fs.file-max"},
+      {EAI_NONAME, EMFILE, true, WEIR_DRV_FAIL,
+       "host 'db.example': no descriptor left (Too many open files); raise "
+       "`ulimit -n`"},
+      {EAI_MEMORY, ENOMEM, true, WEIR_DRV_E_NOMEM,
        "host 'db.example': Memory allocation failure"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct want want;
     init(&want);
     atomic_store(&verdict, cases[i].rc);
+    atomic_store(&verdict_errno, cases[i].error);
     sem_post(&gate);
     cr_assert_eq(begin(&want, "db.example", 1433), 0);
     await(&want.done, 1);

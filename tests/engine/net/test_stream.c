@@ -184,7 +184,9 @@ Test(stream, says_that_descriptors_ran_out) {
   weir__seams.net_socket = no_socket;
   cr_assert_eq(connect_result(), WEIR_DRV_FAIL);
   cr_assert_eq(err.kind, WEIR_DRV_K_RESOURCE);
+  cr_assert_not_null(strstr(message, "no descriptor left"));
   cr_assert_not_null(strstr(message, "Too many open files"));
+  cr_assert_not_null(strstr(message, "raise `ulimit -n`"));
 }
 
 Test(stream, shows_an_ipv6_address_in_brackets) {
