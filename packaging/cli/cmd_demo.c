@@ -205,10 +205,14 @@ static void progress(const char *text, uint32_t i, uint32_t n) {
   (void)fflush(stderr);
 }
 
+static bool goes_on(int code) {
+  return code == EXIT_CODE_OK && interrupt_code() == 0;
+}
+
 static int measure_alone(const struct demo_target *target,
                          struct demo_serial *alone) {
   int code = EXIT_CODE_OK;
-  for (uint32_t i = 0; i < ALONE_TIMES && code == EXIT_CODE_OK; i++) {
+  for (uint32_t i = 0; i < ALONE_TIMES && goes_on(code); i++) {
     progress("one open alone,", i + 1, ALONE_TIMES);
     code = demo_serial_run(target, 1, &alone[i]);
   }
@@ -223,29 +227,40 @@ static uint32_t serial_size(uint32_t threads, int64_t one_ns) {
 
 static int measure_ramps(const struct demo_target *target,
                          const struct args *args,
-                         struct demo_ramp *ramps) {
+                         struct demo_ramp *ramps,
+                         uint32_t *round) {
   int code = EXIT_CODE_OK;
-  for (uint32_t i = 0; i < args->rounds && code == EXIT_CODE_OK; i++) {
-    progress("cold ramp, round", i + 1, args->rounds);
-    code = demo_ramp_run(target, args->threads, &ramps[i]);
+  while (*round < args->rounds && goes_on(code)) {
+    progress("cold ramp, round", *round + 1, args->rounds);
+    code = demo_ramp_run(target, args->threads, &ramps[(*round)++]);
   }
   return code;
+}
+
+static int tell_interrupt(uint32_t round) {
+  if (round == 0) {
+    diag_line("interrupted before the first round");
+  } else {
+    diag_line("interrupted in round %u", round);
+  }
+  return interrupt_code();
 }
 
 static int measure(const struct demo_target *target,
                    const struct args *args,
                    struct demo_report *report) {
+  uint32_t round = 0;
   int code = measure_alone(target, report->alone);
-  if (code == EXIT_CODE_OK) {
+  if (goes_on(code)) {
     uint32_t n = serial_size(args->threads, demo_report_one(report));
     progress("one after another, run", 1, 1);
     code = demo_serial_run(target, n, &report->serial);
   }
-  if (code == EXIT_CODE_OK) {
-    code = measure_ramps(target, args, report->ramps);
+  if (goes_on(code)) {
+    code = measure_ramps(target, args, report->ramps, &round);
   }
   progress(NULL, 0, 0);
-  return code;
+  return interrupt_code() != 0 ? tell_interrupt(round) : code;
 }
 
 static int run(const struct args *args, const struct text_buf *given) {
@@ -274,7 +289,7 @@ static int run(const struct args *args, const struct text_buf *given) {
     allow_files(args->threads);
     code = measure(&target, args, &report);
   }
-  if (code == EXIT_CODE_OK && interrupt_code() == 0) {
+  if (code == EXIT_CODE_OK) {
     code = demo_report_print(stdout, &report);
   }
   free(report.ramps);

@@ -251,6 +251,13 @@ start waiting demo -c "Fake=hang" --threads 4
 kill -INT "$pid"
 ended 130
 check "no report" test ! -s "$dir/out"
+said "interrupted before the first round"
+start waiting demo --threads 4 --sql hang
+kill -INT "$pid"
+ended 130
+said "weirctl: interrupted in round 1"
+check "no failure told" lacks failed "$dir/err"
+check "no report" test ! -s "$dir/out"
 
 printf '%d passed, %d failed\n' "$passed" "$failed"
 test "$failed" -eq 0

@@ -533,6 +533,7 @@ int32_t weir_exec(weir_h handle,
 
 /* Waits for weir_cancel().  Under fake.mu. */
 static int32_t hang(struct fake_lease *lease, struct weir_error *err) {
+  (void)fputs("fake: waiting\n", stderr);
   while (fake.open && !lease->cancelled) {
     (void)pthread_cond_wait(&fake.changed, &fake.mu);
   }
