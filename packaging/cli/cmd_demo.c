@@ -305,7 +305,7 @@ int cmd_demo(int argc, char **argv) {
     return code;
   }
   struct text_buf given = {0};
-  code = input_conninfo("demo", args.conninfo, &given);
+  code = input_conninfo("demo", args.conninfo, true, &given);
   if (code == EXIT_CODE_OK) {
     code = run(&args, &given);
   }

@@ -409,7 +409,7 @@ int cmd_query(int argc, char **argv) {
     return code;
   }
   struct query q = {.args = &args, .begun = duration_now()};
-  code = input_conninfo("query", args.conninfo, &q.conninfo);
+  code = input_conninfo("query", args.conninfo, true, &q.conninfo);
   if (code == EXIT_CODE_OK) {
     code = input_sql("query", args.sql, args.file, &q.sql);
   }

@@ -169,8 +169,22 @@ head -c 70000 /dev/zero | tr '\0' x >"$dir/conn"
 gives 3 query -c "@$dir/conn" none
 said "at most 65536 bytes"
 gives 3 query -c "" none
-WEIR_CONNINFO='' run query none
-check "no connection string" test "$code" = 2
+for verb in "query none" demo "key -"; do
+  # shellcheck disable=SC2086 # words
+  WEIR_CONNINFO='' run $verb
+  check "no connection string" test "$code" = 3
+done
+said "WEIR_CONNINFO is empty"
+check "no advice that does not fit" lacks "-c " "$dir/err"
+code=$(unset WEIR_CONNINFO && run query none && echo "$code")
+check "no connection string at all" test "$code" = 3
+said "no connection string: give -c CONNINFO or -c @FILE, or set WEIR_CONNINFO"
+printf '# prod\nA=1;\n#B=2\n\nPassword=hunter2\n#' >"$dir/conn"
+chmod 600 "$dir/conn"
+gives 0 key "@$dir/conn"
+check "no comments in a key" test "$(tr -d '\n' <"$dir/out")" = "A=1;"
+printf '# nothing\n' >"$dir/conn"
+gives 3 key "@$dir/conn"
 
 # Drivers and keys.
 gives 4 drivers
