@@ -212,6 +212,9 @@ printed "connections opened     40 in 2 rounds"
 printed "at most 20 in a pool of 20, 20 distinct"
 printed "query rows             40 from 40 statements"
 silent
+gives 0 demo --threads 2 --rounds 1 --login-delay-ms 7
+printed "incl. the server's 7 ms login delay"
+gives 2 demo --login-delay-ms soon
 gives 11 demo -c "Fake=extra" --threads 5 --rounds 1
 said "a pool of 5 had 6 sessions"
 gives 1 demo --threads 5 --rounds 1 --sql syntax
