@@ -94,6 +94,7 @@ struct query {
   int64_t begun;
   bool in_set;       /* out_begin() was called, out_end() was not */
   bool server_error; /* a notice was an error */
+  bool sent;         /* the server may have the statement */
 };
 
 static int take_max_width(struct args *args, const char *text) {
@@ -225,6 +226,9 @@ static int fail(const struct query *q,
   /* After Ctrl-C whatever fails, fails because of it. */
   if (interrupt_code() != 0) {
     diag_line("interrupted while %s", doing);
+    if (q->sent) {
+      diag_maybe_executed(stderr);
+    }
     return interrupt_code();
   }
   return diag_error(stderr, rc, err, &tried);
@@ -373,6 +377,7 @@ static int run_statement(struct query *q) {
   if (interrupt_code() != 0) {
     return fail(q, WEIR_E_CANCELLED, &err, "running the statement", since);
   }
+  q->sent = true;
   int32_t rc = weir_exec(q->lease, q->sql.p, q->sql.len, &opts, &err);
   if (rc != WEIR_OK) {
     return fail(q, rc, &err, "running the statement", since);

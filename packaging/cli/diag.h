@@ -34,6 +34,9 @@ int diag_error(FILE *to,
                const struct weir_error *err,
                const struct diag_try *tried);
 
+/* Prints the note that a statement may have run although it failed. */
+void diag_maybe_executed(FILE *to);
+
 /* Prints a server's message with its number, severity and line. */
 void diag_notice(FILE *to, const struct weir_item *item);
 

@@ -252,11 +252,12 @@ ended() {
   check "exit code after a signal" test $? -eq "$1"
 }
 
-start connected query -v -c "Password=hunter2" hang
+start waiting query -v -c "Password=hunter2" hang
 check "no secret for ps" lacks hunter2 "/proc/$pid/cmdline"
 kill -INT "$pid"
 ended 130
 said "interrupted while running the statement"
+said "the statement may have been executed"
 start connected query -v hang
 kill -TERM "$pid"
 ended 143
@@ -264,6 +265,7 @@ start waiting query -c "Fake=hang" one
 kill -INT "$pid"
 ended 130
 said "interrupted while connecting"
+check "nothing was executed" lacks executed "$dir/err"
 start waiting demo -c "Fake=hang" --threads 4
 kill -INT "$pid"
 ended 130
