@@ -80,6 +80,17 @@ said "-c needs a value"
 gives 2 query --conninfo
 said "--conninfo needs a value"
 gives 2 query -Z
+said "-Z is not an option"
+gives 2 query --json -Zx
+said "-Z is not an option"
+gives 2 query --quiet=1 one
+said "--quiet is not an option"
+for sql in '-- hunter2
+SELECT 1' '--SELECT 1' '-1 AS x' '-x y'; do
+  gives 2 query "$sql"
+  said "put -- before SQL that begins with -"
+done
+gives 1 query -- '-- x y'
 gives 2 query -t soon one
 gives 2 query --max-width 0x1 one
 gives 2 query ""
