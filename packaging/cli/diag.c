@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "weir_driver.h"
@@ -137,6 +136,14 @@ static const char *advice(int code, const struct weir_error *err) {
   }
 }
 
+static void put_headline(FILE *to, int32_t rc, const struct weir_error *err) {
+  size_t len = strnlen(err->message, sizeof err->message);
+  (void)fputs("weirctl: ", to);
+  put_text(to, err->message, len);
+  (void)fprintf(to, "%s%s\n", len == 0 ? "failed with " : "",
+                len == 0 ? weir_status_name(rc) : "");
+}
+
 static void put_server_part(FILE *to, const struct weir_error *err) {
   if (err->native == 0 && err->sqlstate[0] == '\0') {
     return;
@@ -180,15 +187,18 @@ int diag_error(FILE *to,
   int code = exit_code_of(rc, err);
   const char *phase = phase_name(err->phase);
   const char *todo = advice(code, err);
-  size_t len = strnlen(err->message, sizeof err->message);
-  (void)fputs("weirctl: ", to);
-  put_text(to, err->message, len);
-  (void)fprintf(to, "%s%s\n", len == 0 ? "failed with " : "",
-                len == 0 ? weir_status_name(rc) : "");
+  bool told = tried != NULL && tried->told;
+  if (told) {
+    (void)fputs("weirctl: the error above ended the statement\n", to);
+  } else {
+    put_headline(to, rc, err);
+  }
   if (phase[0] != '\0') {
     (void)fprintf(to, "  phase:  %s\n", phase);
   }
-  put_server_part(to, err);
+  if (!told) {
+    put_server_part(to, err);
+  }
   put_tried_part(to, tried);
   if ((err->flags & WEIR_DRV_EF_MAYBE_EXECUTED) != 0) {
     diag_maybe_executed(to);

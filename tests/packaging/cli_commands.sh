@@ -149,6 +149,10 @@ said "error 50001, severity 16: raised"
 gives 1 query late
 printed "   1"
 check "no count of a broken set" lacks row "$dir/out"
+gives 1 query twice
+said "error 102, severity 15, line 3: Incorrect syntax near 'x'."
+said "weirctl: the error above ended the statement"
+check "an error told once" test "$(grep -c Incorrect "$dir/err")" -eq 1
 gives 5 query cut
 gives 0 query -v none
 said "connected in"

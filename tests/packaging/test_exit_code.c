@@ -68,7 +68,9 @@ Test(diag, tells_what_phase_trial_and_remedy, .timeout = 5) {
                            .native_severity = 14,
                            .sqlstate = "28000",
                            .message = "Login failed for user 'sa'."};
-  struct diag_try tried = {"connecting", "Driver=tds;Server=db", 12300000};
+  struct diag_try tried = {.doing = "connecting",
+                           .target = "Driver=tds;Server=db",
+                           .took_ns = 12300000};
   char *text = print_error(WEIR_E_FAIL, &err, &tried);
   cr_assert_str_eq(
       text, "weirctl: Login failed for user 'sa'.\n"
