@@ -51,11 +51,13 @@ static void print_help(FILE *to) {
                   verbs[i].run == NULL ? " (not built yet)" : "");
   }
   (void)fputs(
-      "  help      this text; help VERB, help exit-codes\n\n"
+      "  help      this text; help VERB, help settings (what a connection "
+      "string\n"
+      "            may hold), help exit-codes\n\n"
       "  --version  versions of weirctl and of the library\n\n"
       "Example:\n"
       "  weirctl query -c \"Driver=tds;Server=127.0.0.1,1433;User ID=sa;"
-      "Password=x\" \"SELECT 1\"\n",
+      "Password=x;TrustServerCertificate=true\" \"SELECT 1 AS one\"\n",
       to);
 }
 
@@ -83,6 +85,10 @@ static int help(int argc, char **argv) {
   }
   if (strcmp(argv[1], "exit-codes") == 0) {
     exit_code_help(stdout);
+    return EXIT_CODE_OK;
+  }
+  if (strcmp(argv[1], "settings") == 0) {
+    (void)fputs(weirctl_settings_help, stdout);
     return EXIT_CODE_OK;
   }
   const struct verb *verb = find_verb(argv[1]);

@@ -54,6 +54,8 @@ gives 0 help
 printed "Usage: weirctl VERB"
 gives 0 --version
 printed "libweir 0.1.2"
+gives 0 help settings
+printed "TrustServerCertificate"
 gives 0 help exit-codes
 printed "130  interrupted"
 for verb in query demo drivers key; do
@@ -209,6 +211,14 @@ check "good drivers" test "$code" = 0
 FAKE_DRIVERS=0 run drivers
 check "no drivers" test "$code" = 4
 said "no driver found"
+export WEIR_DRIVER_PATH="relative::$dir:/dev/null"
+FAKE_DRIVERS=1 run drivers --driver-dir "$dir/nosuch:$dir"
+check "directories left out" test "$code" = 0
+said "skipped $dir/nosuch of --driver-dir: No such file or directory"
+said "skipped relative of WEIR_DRIVER_PATH: not an absolute path"
+said "skipped /dev/null of WEIR_DRIVER_PATH: not a directory"
+check "only those" test "$(wc -l <"$dir/err")" -eq 3
+unset WEIR_DRIVER_PATH
 FAKE_DRIVERS=300 run drivers --json
 check "many drivers" test "$(wc -l <"$dir/out")" -eq 300
 gives 0 key "A=1;Password=hunter2"
