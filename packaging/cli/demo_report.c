@@ -162,7 +162,7 @@ static void print_times(FILE *to,
                 "new engine\n",
                 duration_text(one, a), report->n_alone);
   if (report->login_delay_ms > 0) {
-    (void)fprintf(to, "%36sincl. the server's %u ms login delay\n", "",
+    (void)fprintf(to, "%35sincl. the server's %u ms login delay\n", "",
                   report->login_delay_ms);
   }
   (void)fprintf(to, "  one after another      %-8s  ",
