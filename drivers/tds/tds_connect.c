@@ -22,6 +22,20 @@ static struct weir_drv_error *inner_init(struct inner *i) {
   return &i->err;
 }
 
+/* The host's text, which need not end in a NUL, without a "TLS: " of its own:
+ * the phase says that already. */
+static struct weir_drv_text inner_text(const struct inner *i) {
+  static const char tls[] = "TLS: ";
+  size_t n = strnlen(i->text, sizeof i->text - 1);
+  if (n > i->err.message_len) {
+    n = i->err.message_len;
+  }
+  size_t skip = n >= sizeof tls && memcmp(i->text, tls, sizeof tls - 1) == 0
+                    ? sizeof tls - 1
+                    : 0;
+  return (struct weir_drv_text){i->text + skip, n - skip};
+}
+
 /* Passes a host's error on, with the phase before it. */
 static weir_drv_status fail_inner(struct weir_drv_conn *c,
                                   struct tds_turn *t,
@@ -29,13 +43,10 @@ static weir_drv_status fail_inner(struct weir_drv_conn *c,
                                   int32_t kind) {
   int32_t scope = i->err.scope >= WEIR_DRV_SCOPE_CONN ? i->err.scope
                                                       : WEIR_DRV_SCOPE_ENDPOINT;
-  size_t n = strnlen(i->text, sizeof i->text - 1);
-  if (n > i->err.message_len) {
-    n = i->err.message_len;
-  }
+  struct weir_drv_text text = inner_text(i);
   return tds_conn_fail(
       c, t, scope, i->err.kind != WEIR_DRV_K_OTHER ? i->err.kind : kind, "%.*s",
-      n == 0 ? 6 : (int)n, n == 0 ? "failed" : i->text);
+      text.n == 0 ? 6 : (int)text.n, text.n == 0 ? "failed" : text.p);
 }
 
 /* ------------------------------------------------------------------ resolve */

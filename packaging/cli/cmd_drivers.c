@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "diag.h"
 #include "exit_code.h"
@@ -12,7 +14,9 @@ const char cmd_drivers_help[] =
     "Usage: weirctl drivers [--driver-dir=DIRS] [--json | --csv]\n"
     "\n"
     "Lists the drivers found, loading each: name, version, file, and what is\n"
-    "wrong with it, if anything is.\n"
+    "wrong with it, if anything is.  Directories that are not looked in are "
+    "named\n"
+    "on standard error.\n"
     "\n"
     "      --driver-dir=DIRS  look here first (directories, : between them)\n"
     "      --json, --csv      as for weirctl query\n"
@@ -149,6 +153,34 @@ static int judge(const struct weir_driver_info *info, uint32_t n) {
   return code;
 }
 
+/* Tells why a directory is not looked in, if it is not. */
+static void check_dir(const char *dir, const char *source) {
+  struct stat st;
+  const char *why = NULL;
+  if (dir[0] != '/') {
+    why = "not an absolute path";
+  } else if (stat(dir, &st) != 0) {
+    why = strerrordesc_np(errno);
+  } else if (!S_ISDIR(st.st_mode)) {
+    why = "not a directory";
+  }
+  if (why != NULL) {
+    diag_line("skipped %s of %s: %s", dir, source, why);
+  }
+}
+
+static void check_dirs(const char *dirs, const char *source) {
+  char *copy = dirs == NULL ? NULL : strdup(dirs);
+  char *rest = copy;
+  char *dir;
+  while ((dir = strsep(&rest, ":")) != NULL) {
+    if (dir[0] != '\0') {
+      check_dir(dir, source);
+    }
+  }
+  free(copy);
+}
+
 static int list(weir_h engine, const struct args *args) {
   struct weir_error err = WEIR_ERROR_INIT;
   struct weir_driver_info *info = NULL;
@@ -176,6 +208,8 @@ int cmd_drivers(int argc, char **argv) {
     (void)fputs(cmd_drivers_help, stdout);
     return EXIT_CODE_OK;
   }
+  check_dirs(args.driver_dirs, "--driver-dir");
+  check_dirs(secure_getenv("WEIR_DRIVER_PATH"), "WEIR_DRIVER_PATH");
   weir_h engine;
   code = weirctl_engine(args.driver_dirs, &engine);
   if (code == EXIT_CODE_OK) {

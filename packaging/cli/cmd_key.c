@@ -39,7 +39,7 @@ struct side {
 /* Reads the string and makes its key. */
 static int fill_side(weir_h engine, char *arg, struct side *side) {
   char *from = strcmp(arg, "-") == 0 ? NULL : arg;
-  int code = input_conninfo("key", from, &side->conninfo);
+  int code = input_conninfo("key", from, false, &side->conninfo);
   if (code != EXIT_CODE_OK) {
     return code;
   }

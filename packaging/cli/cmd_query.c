@@ -67,6 +67,9 @@ enum {
   OPT_DRIVER_DIR
 };
 
+/* Errors of the server that are kept, as bytes: enough for the first ones. */
+#define TOLD_MAX ((size_t)16 << 10)
+
 /* What the command line said. */
 struct args {
   char *conninfo;
@@ -92,8 +95,10 @@ struct query {
   weir_h lease;
   char *key;
   int64_t begun;
-  bool in_set;       /* out_begin() was called, out_end() was not */
-  bool server_error; /* a notice was an error */
+  bool in_set;          /* out_begin() was called, out_end() was not */
+  bool server_error;    /* a notice was an error */
+  struct text_buf told; /* number and text of each such notice */
+  bool sent;            /* the server may have the statement */
 };
 
 static int take_max_width(struct args *args, const char *text) {
@@ -215,16 +220,38 @@ static int64_t time_left(const struct query *q, int64_t by_default) {
   return left > 0 ? left : 1;
 }
 
+/* Keeps the number and the text of an error that was printed, because the
+ * request may end with it. */
+static void note_told(struct query *q, const struct weir_item *item) {
+  if (q->told.len < TOLD_MAX && item->message != NULL) {
+    text_buf_add(&q->told, &item->native, sizeof item->native);
+    text_buf_add(&q->told, item->message, (size_t)item->message_len);
+  }
+}
+
+static bool was_told(const struct query *q, const struct weir_error *err) {
+  struct text_buf wanted = {0};
+  text_buf_add(&wanted, &err->native, sizeof err->native);
+  text_buf_add_str(&wanted, err->message);
+  bool told = err->message[0] != '\0' && q->told.len > 0 && !wanted.failed &&
+              memmem(q->told.p, q->told.len, wanted.p, wanted.len) != NULL;
+  text_buf_free(&wanted);
+  return told;
+}
+
 static int fail(const struct query *q,
                 int32_t rc,
                 const struct weir_error *err,
                 const char *doing,
                 int64_t since) {
-  struct diag_try tried = {doing, q->key,
-                           since < 0 ? -1 : duration_now() - since};
+  struct diag_try tried = {
+      doing, q->key, since < 0 ? -1 : duration_now() - since, was_told(q, err)};
   /* After Ctrl-C whatever fails, fails because of it. */
   if (interrupt_code() != 0) {
     diag_line("interrupted while %s", doing);
+    if (q->sent) {
+      diag_maybe_executed(stderr);
+    }
     return interrupt_code();
   }
   return diag_error(stderr, rc, err, &tried);
@@ -306,6 +333,9 @@ static int show_count(struct query *q, uint64_t count) {
 static void show_notice(struct query *q, const struct weir_item *item) {
   bool error = item->severity > 10;
   q->server_error = q->server_error || error;
+  if (error) {
+    note_told(q, item);
+  }
   if (error || !q->args->quiet) {
     /* What was printed before the message was sent before it. */
     (void)fflush(stdout);
@@ -373,6 +403,7 @@ static int run_statement(struct query *q) {
   if (interrupt_code() != 0) {
     return fail(q, WEIR_E_CANCELLED, &err, "running the statement", since);
   }
+  q->sent = true;
   int32_t rc = weir_exec(q->lease, q->sql.p, q->sql.len, &opts, &err);
   if (rc != WEIR_OK) {
     return fail(q, rc, &err, "running the statement", since);
@@ -409,7 +440,7 @@ int cmd_query(int argc, char **argv) {
     return code;
   }
   struct query q = {.args = &args, .begun = duration_now()};
-  code = input_conninfo("query", args.conninfo, &q.conninfo);
+  code = input_conninfo("query", args.conninfo, true, &q.conninfo);
   if (code == EXIT_CODE_OK) {
     code = input_sql("query", args.sql, args.file, &q.sql);
   }
@@ -421,6 +452,7 @@ int cmd_query(int argc, char **argv) {
   }
   text_buf_wipe(&q.conninfo);
   text_buf_free(&q.sql);
+  text_buf_free(&q.told);
   free(q.key);
   return code;
 }

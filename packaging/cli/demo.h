@@ -3,7 +3,8 @@
  *
  * Each measurement opens an engine and a pool of its own, so that no idle
  * connection, TLS ticket or history of an earlier one helps it.  Each returns
- * EXIT_CODE_OK, or says on standard error what failed and returns the code. */
+ * EXIT_CODE_OK, or says on standard error what failed and returns the code;
+ * after Ctrl-C it returns that code and says nothing. */
 #ifndef WEIRCTL_DEMO_H
 #define WEIRCTL_DEMO_H
 

@@ -14,6 +14,7 @@ struct demo_report {
   uint32_t rounds;
   uint32_t n_alone;
   bool knows_server;
+  uint32_t login_delay_ms;   /* the server's, as far as it was told; 0: none */
   struct demo_serial *alone; /* n_alone of them, one connection each */
   struct demo_serial serial;
   struct demo_ramp *ramps; /* rounds of them */
@@ -24,7 +25,7 @@ int64_t demo_report_one(const struct demo_report *report);
 
 /* The time that the ramp should not exceed: 2.5 times one open and the
  * handshakes' processor time spread over two processors. */
-int64_t demo_report_limit(int64_t one_ns, uint32_t n, int64_t cpu_ns);
+int64_t demo_report_goal(int64_t one_ns, uint32_t n, int64_t cpu_ns);
 
 /* Prints the report.  Returns EXIT_CODE_OK, or EXIT_CODE_CHECK when a pool had
  * or opened more sessions than it may, or handed one out twice. */

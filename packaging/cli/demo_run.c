@@ -24,6 +24,7 @@ struct bench {
   weir_h pool;
 };
 
+/* Of what Ctrl-C has ended the caller tells. */
 static int fail(int32_t rc, const struct weir_error *err, const char *doing) {
   struct diag_try tried = {.doing = doing, .took_ns = -1};
   if (interrupt_code() != 0) {
@@ -339,6 +340,9 @@ static int sum_up(struct ramp *ramp, struct demo_ramp *result) {
   }
   result->threads = ramp->n;
   result->wall_ns = opened - begun;
+  if (failed != NULL && interrupt_code() != 0) {
+    return interrupt_code();
+  }
   if (failed != NULL) {
     diag_line("%u of %u threads failed; one of them:", n_failed, ramp->n);
     return fail(failed->rc, &failed->err, failed->doing);

@@ -67,26 +67,63 @@ static void put_text(FILE *to, const char *s, size_t len) {
   text_buf_free(&clean);
 }
 
+/* This process has no descriptor left; ENFILE, whose text goes on, would be the
+ * whole machine's. */
+static bool lacks_files(const struct weir_error *err) {
+  const char *text = strerrordesc_np(EMFILE);
+  return strstr(err->message, text) != NULL &&
+         strstr(err->message, strerrordesc_np(ENFILE)) == NULL;
+}
+
+static const char *driver_advice(const struct weir_error *err) {
+  if (err->kind == WEIR_DRV_K_INTERNAL) {
+    return "report it to the driver's author";
+  }
+  if (err->code == WEIR_E_ARG) {
+    return "name directories of drivers by absolute paths";
+  }
+  return "\"weirctl drivers\" lists the drivers found; --driver-dir or "
+         "WEIR_DRIVER_PATH adds a directory";
+}
+
+static const char *tls_advice(const struct weir_error *err) {
+  if (strstr(err->message, "certificate") != NULL) {
+    return "set ServerCertificate= or CA File=, or "
+           "TrustServerCertificate=true for a test";
+  }
+  return "have the server offer TLS, or set Encrypt=optional where the way to "
+         "it is safe";
+}
+
+static const char *login_advice(const struct weir_error *err) {
+  if (err->kind == WEIR_DRV_K_CONFIG) {
+    return "check Database=: does it exist, and may this login open it?";
+  }
+  return "check User ID, Password and Database; repeated attempts may lock "
+         "the account";
+}
+
 /* What a person can do about it. */
 static const char *advice(int code, const struct weir_error *err) {
+  if (lacks_files(err)) {
+    return "allow this process more open files: raise ulimit -n";
+  }
   switch (code) {
   case EXIT_CODE_STATEMENT:
     return err->kind == WEIR_DRV_K_DEADLOCK ? "run the statement again" : NULL;
   case EXIT_CODE_CONNINFO:
-    return "correct the connection string; \"weirctl key CONNINFO\" shows how "
-           "it is read";
+    return "correct the connection string; \"weirctl help settings\" names "
+           "what "
+           "it may hold";
   case EXIT_CODE_DRIVER:
-    return "\"weirctl drivers\" lists the drivers found; --driver-dir or "
-           "WEIR_DRIVER_PATH adds a directory";
+    return driver_advice(err);
   case EXIT_CODE_NETWORK:
     return "check the host and port in Server=, that the server runs, and "
            "what is between (firewall, VPN)";
   case EXIT_CODE_TLS:
-    return "make the server's certificate trusted here, or set Encrypt= and "
-           "TrustServerCertificate= to what you mean";
+    return tls_advice(err);
   case EXIT_CODE_LOGIN:
-    return "check User ID, Password and Database; repeated attempts may lock "
-           "the account";
+    return login_advice(err);
   case EXIT_CODE_TIMEOUT:
     return err->phase == WEIR_PHASE_EXEC
                ? "allow more with --timeout or Command Timeout="
@@ -97,6 +134,14 @@ static const char *advice(int code, const struct weir_error *err) {
   default:
     return NULL;
   }
+}
+
+static void put_headline(FILE *to, int32_t rc, const struct weir_error *err) {
+  size_t len = strnlen(err->message, sizeof err->message);
+  (void)fputs("weirctl: ", to);
+  put_text(to, err->message, len);
+  (void)fprintf(to, "%s%s\n", len == 0 ? "failed with " : "",
+                len == 0 ? weir_status_name(rc) : "");
 }
 
 static void put_server_part(FILE *to, const struct weir_error *err) {
@@ -131,6 +176,10 @@ static void put_tried_part(FILE *to, const struct diag_try *tried) {
   (void)fputc('\n', to);
 }
 
+void diag_maybe_executed(FILE *to) {
+  (void)fputs("  note:   the statement may have been executed\n", to);
+}
+
 int diag_error(FILE *to,
                int32_t rc,
                const struct weir_error *err,
@@ -138,18 +187,21 @@ int diag_error(FILE *to,
   int code = exit_code_of(rc, err);
   const char *phase = phase_name(err->phase);
   const char *todo = advice(code, err);
-  size_t len = strnlen(err->message, sizeof err->message);
-  (void)fputs("weirctl: ", to);
-  put_text(to, err->message, len);
-  (void)fprintf(to, "%s%s\n", len == 0 ? "failed with " : "",
-                len == 0 ? weir_status_name(rc) : "");
+  bool told = tried != NULL && tried->told;
+  if (told) {
+    (void)fputs("weirctl: the error above ended the statement\n", to);
+  } else {
+    put_headline(to, rc, err);
+  }
   if (phase[0] != '\0') {
     (void)fprintf(to, "  phase:  %s\n", phase);
   }
-  put_server_part(to, err);
+  if (!told) {
+    put_server_part(to, err);
+  }
   put_tried_part(to, tried);
   if ((err->flags & WEIR_DRV_EF_MAYBE_EXECUTED) != 0) {
-    (void)fputs("  note:   the statement may have been executed\n", to);
+    diag_maybe_executed(to);
   }
   if (err->retry_after_ms > 0) {
     (void)fprintf(to, "  note:   the server asks to wait %u ms\n",

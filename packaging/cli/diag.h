@@ -3,6 +3,7 @@
 #ifndef WEIRCTL_DIAG_H
 #define WEIRCTL_DIAG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -17,6 +18,7 @@ struct diag_try {
   const char *doing;  /* "running the statement" */
   const char *target; /* the connection's key, which holds no secret */
   int64_t took_ns;    /* how long it took to fail; negative: do not say */
+  bool told;          /* diag_notice() has printed this very error */
 };
 
 /* Prints "weirctl: " and a line. */
@@ -33,6 +35,9 @@ int diag_error(FILE *to,
                int32_t rc,
                const struct weir_error *err,
                const struct diag_try *tried);
+
+/* Prints the note that a statement may have run although it failed. */
+void diag_maybe_executed(FILE *to);
 
 /* Prints a server's message with its number, severity and line. */
 void diag_notice(FILE *to, const struct weir_item *item);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "exit_code.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "weir_driver.h"
@@ -73,6 +74,8 @@ static int by_kind(int32_t kind) {
     return EXIT_CODE_BUSY;
   case WEIR_DRV_K_CONFIG:
     return EXIT_CODE_CONNINFO;
+  case WEIR_DRV_K_INTERNAL:
+    return EXIT_CODE_DRIVER;
   default:
     return -1;
   }
@@ -98,8 +101,18 @@ static int by_phase(int32_t phase) {
   }
 }
 
+/* The server's word in a login is a refused login, even when the setting that it
+ * does not like (a database that is not there) is to blame. */
+static bool is_refused_login(const struct weir_error *err) {
+  return err->phase == WEIR_PHASE_LOGIN && err->kind == WEIR_DRV_K_CONFIG &&
+         err->native != 0;
+}
+
 int exit_code_of(int32_t rc, const struct weir_error *err) {
   int code = by_result(rc);
+  if (code < 0 && is_refused_login(err)) {
+    return EXIT_CODE_LOGIN;
+  }
   /* A driver that does not load may blame its file's configuration; that is
    * still the driver, as a refused statement is the statement. */
   if (code < 0 && err->phase != WEIR_PHASE_LOAD) {

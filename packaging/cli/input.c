@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,6 +54,23 @@ static int open_secret(const char *path) {
   return fd;
 }
 
+/* Takes the lines that begin with # out, which are for people. */
+static void drop_comments(struct text_buf *text) {
+  size_t from = 0;
+  size_t to = 0;
+  while (from < text->len) {
+    const char *line = text->p + from;
+    const char *end = memchr(line, '\n', text->len - from);
+    size_t n = end == NULL ? text->len - from : (size_t)(end - line) + 1;
+    if (line[0] != '#') {
+      memmove(text->p + to, line, n);
+      to += n;
+    }
+    from += n;
+  }
+  text->len = to;
+}
+
 /* Reads the file of "-c @FILE".  The whole text is reserved at once: growing
  * would leave copies of a password in freed memory. */
 static int read_secret(const char *path, struct text_buf *to) {
@@ -71,6 +89,7 @@ static int read_secret(const char *path, struct text_buf *to) {
     diag_line("cannot read the connection string from %s: %s", path,
               error_text(error));
   }
+  drop_comments(to);
   while (to->len > 0 && strchr("\r\n", to->p[to->len - 1]) != NULL) {
     to->len--;
   }
@@ -92,14 +111,28 @@ static int check_conninfo(const struct text_buf *conninfo) {
   return EXIT_CODE_OK;
 }
 
-int input_conninfo(const char *verb, char *arg, struct text_buf *out_conninfo) {
+/* Tells that there is no string. */
+static int refuse_none(const char *verb, bool is_empty, bool may_give) {
+  if (may_give) {
+    (void)diag_usage(verb, "no connection string: give -c CONNINFO or -c "
+                           "@FILE, or set " INPUT_CONNINFO_ENV);
+  } else {
+    (void)diag_usage(verb, INPUT_CONNINFO_ENV " is %s",
+                     is_empty ? "empty" : "not set");
+  }
+  return EXIT_CODE_CONNINFO;
+}
+
+int input_conninfo(const char *verb,
+                   char *arg,
+                   bool may_give,
+                   struct text_buf *out_conninfo) {
   struct text_buf text = {0};
   int code = EXIT_CODE_OK;
   if (arg == NULL) {
     const char *env = secure_getenv(INPUT_CONNINFO_ENV);
     if (env == NULL || env[0] == '\0') {
-      return diag_usage(verb, "no connection string: give -c CONNINFO, -c "
-                              "@FILE, or set " INPUT_CONNINFO_ENV);
+      return refuse_none(verb, env != NULL, may_give);
     }
     text_buf_add_str(&text, env);
   } else if (arg[0] == '@') {

@@ -6,6 +6,8 @@
 #ifndef WEIRCTL_INPUT_H
 #define WEIRCTL_INPUT_H
 
+#include <stdbool.h>
+
 #include "text_buf.h"
 
 #define INPUT_CONNINFO_MAX ((size_t)64 << 10)
@@ -15,11 +17,15 @@
 #define INPUT_CONNINFO_ENV "WEIR_CONNINFO"
 
 /* Takes a connection string from the argument arg: the string itself, or @FILE
- * for the text of a file without the line ends at its end.  NULL takes the
- * environment variable.  The argument is overwritten in place, so that ps stops
+ * for the text of a file without the line ends at its end and without lines that
+ * begin with #.  NULL takes the environment variable; may_give: the verb has a -c
+ * that could have been given instead.  The argument is overwritten in place, so that ps stops
  * showing a password; @FILE never shows it.  Warns when others can read FILE.
  * Owns: *out_conninfo until text_buf_wipe(). */
-int input_conninfo(const char *verb, char *arg, struct text_buf *out_conninfo);
+int input_conninfo(const char *verb,
+                   char *arg,
+                   bool may_give,
+                   struct text_buf *out_conninfo);
 
 /* Takes SQL from an argument ("-" is standard input) or from a file ("-"
  * likewise); exactly one of them must not be NULL.  It must be UTF-8; a byte

@@ -4,7 +4,8 @@
  * A JSON object should not have a name twice and readers differ on which value
  * they keep, so that names are made distinct: a column without a name becomes
  * column_N, N being its place from 1, and a name that is taken gets _2, _3 ...
- * until it is free, from left to right. */
+ * until it is free, from left to right.  A name made up is never one that another
+ * column has by itself. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,25 +30,52 @@ static bool is_taken(const struct json *json, const struct text_buf *key) {
   return false;
 }
 
-/* Writes the key for a column; suffix 1 is none. */
-static void write_key(struct text_buf *key,
+static bool is_real(const struct out *out, const struct text_buf *name) {
+  for (uint32_t i = 0; i < out->n_columns; i++) {
+    const struct out_column *column = &out->columns[i];
+    if (column->name_len == name->len &&
+        memcmp(column->name, name->p, name->len) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Makes the name of a column; suffix 1 is none.  Returns whether it is the
+ * column's own. */
+static bool make_name(struct text_buf *name,
                       const struct out_column *column,
                       uint32_t place,
                       uint32_t suffix) {
-  struct text_buf name = {0};
   if (column->name_len == 0) {
-    text_buf_addf(&name, "column_%u", place);
+    text_buf_addf(name, "column_%u", place);
   } else {
-    text_buf_add(&name, column->name, column->name_len);
+    text_buf_add(name, column->name, column->name_len);
   }
   if (suffix > 1) {
-    text_buf_addf(&name, "_%u", suffix);
+    text_buf_addf(name, "_%u", suffix);
   }
+  return suffix == 1 && column->name_len > 0;
+}
+
+/* Writes the key for a column.  Returns false if it would be another column's
+ * name. */
+static bool write_key(struct text_buf *key,
+                      const struct out *out,
+                      uint32_t i,
+                      uint32_t suffix) {
+  struct text_buf name = {0};
+  bool own = make_name(&name, &out->columns[i], i + 1, suffix);
+  bool failed = name.failed;
+  bool fine = own || failed || !is_real(out, &name);
   text_buf_clear(key);
-  cell_add_json_string(key, name.p, name.len);
-  text_buf_add_str(key, ":");
-  key->failed = key->failed || name.failed;
+  if (!failed) {
+    cell_add_json_string(key, name.p, name.len);
+    text_buf_add_str(key, ":");
+  }
+  key->failed = key->failed || failed;
   text_buf_free(&name);
+  return fine;
 }
 
 static void free_keys(struct json *json) {
@@ -82,9 +110,10 @@ static int make_keys(struct json *json, const struct out *out) {
   for (uint32_t i = 0; i < out->n_columns; i++) {
     struct text_buf *key = &json->keys[i];
     uint32_t suffix = first_suffix(out, i);
-    do {
-      write_key(key, &out->columns[i], i + 1, suffix++);
-    } while (!key->failed && is_taken(json, key));
+    while (!key->failed &&
+           (!write_key(key, out, i, suffix) || is_taken(json, key))) {
+      suffix++;
+    }
     json->n_keys = i + 1;
     if (key->failed) {
       return -ENOMEM;

@@ -51,11 +51,13 @@ static void print_help(FILE *to) {
                   verbs[i].run == NULL ? " (not built yet)" : "");
   }
   (void)fputs(
-      "  help      this text; help VERB, help exit-codes\n\n"
+      "  help      this text; help VERB, help settings (what a connection "
+      "string\n"
+      "            may hold), help exit-codes\n\n"
       "  --version  versions of weirctl and of the library\n\n"
       "Example:\n"
       "  weirctl query -c \"Driver=tds;Server=127.0.0.1,1433;User ID=sa;"
-      "Password=x\" \"SELECT 1\"\n",
+      "Password=x;TrustServerCertificate=true\" \"SELECT 1 AS one\"\n",
       to);
 }
 
@@ -83,6 +85,10 @@ static int help(int argc, char **argv) {
   }
   if (strcmp(argv[1], "exit-codes") == 0) {
     exit_code_help(stdout);
+    return EXIT_CODE_OK;
+  }
+  if (strcmp(argv[1], "settings") == 0) {
+    (void)fputs(weirctl_settings_help, stdout);
     return EXIT_CODE_OK;
   }
   const struct verb *verb = find_verb(argv[1]);
@@ -155,6 +161,36 @@ int weirctl_run(int argc, char **argv) {
   return end_output(dispatch(argc - 1, argv + 1));
 }
 
+/* The argument that getopt_long() refused.  It goes on to the next one before it
+ * tells of a long option or of the last letter of short ones. */
+static const char *refused_argument(int argc, char **argv) {
+  const char *last = argv[optind - 1];
+  const char *next = optind < argc ? argv[optind] : NULL;
+  bool in_next = optopt > 0 && optopt < 256 && next != NULL && next[0] == '-' &&
+                 next[1] != '-' && strchr(next, optopt) != NULL &&
+                 !(last[0] == '-' && last[strlen(last) - 1] == optopt);
+  return in_next ? next : last;
+}
+
+static void refuse_option(int argc, char **argv, const char *letters, int c) {
+  const char *text = refused_argument(argc, argv);
+  bool known = optopt > 0 && optopt < 256 && strchr(letters, optopt) != NULL;
+  bool is_long = strncmp(text, "--", 2) == 0 &&
+                 (c == ':' || optopt == 0 || optopt > 255 || known);
+  /* The text may go on with =SECRET: only the name is shown. */
+  int len = (int)strcspn(text, "=");
+  const char *what = c == ':' ? "needs a value" : "is not an option of it";
+  if (c == '?' && strcmp(argv[0], "query") == 0 &&
+      strpbrk(text, " \t\r\n") != NULL) {
+    (void)diag_usage(argv[0], "%s: put -- before SQL that begins with -",
+                     argv[0]);
+  } else if (is_long) {
+    (void)diag_usage(argv[0], "%s: %.*s %s", argv[0], len, text, what);
+  } else {
+    (void)diag_usage(argv[0], "%s: -%c %s", argv[0], optopt, what);
+  }
+}
+
 int weirctl_option(int argc,
                    char **argv,
                    const char *letters,
@@ -165,15 +201,7 @@ int weirctl_option(int argc,
   if (c != '?' && c != ':') {
     return c;
   }
-  /* The text may go on with =SECRET: only the name is shown. */
-  const char *text = argv[optind - 1];
-  int len = (int)strcspn(text, "=");
-  const char *what = c == ':' ? "needs a value" : "is not an option of it";
-  if (strncmp(text, "--", 2) == 0) {
-    (void)diag_usage(argv[0], "%s: %.*s %s", argv[0], len, text, what);
-  } else {
-    (void)diag_usage(argv[0], "%s: -%c %s", argv[0], optopt, what);
-  }
+  refuse_option(argc, argv, letters, c);
   return 0;
 }
 

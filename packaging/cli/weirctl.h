@@ -23,6 +23,9 @@ extern const char cmd_demo_help[];
 extern const char cmd_drivers_help[];
 extern const char cmd_key_help[];
 
+/* What "weirctl help settings" prints: the names in connection strings. */
+extern const char weirctl_settings_help[];
+
 /* Runs the program; main() in all but name, so that tests can link the rest
  * with a library that is not libweir. */
 int weirctl_run(int argc, char **argv);

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* first.c - a connection from a pool, a statement, its first column. */
+/* first.c - a connection from a pool, a statement, its first column: of text. */
 #include <stdio.h>
 #include <string.h>
 
 #include "weir.h"
+
+/* The demonstration server: tdsd --port 1433 --tls self-signed */
+static const char demo_server[] =
+    "Driver=tds;Server=127.0.0.1;User ID=sa;Password=x;"
+    "TrustServerCertificate=true";
 
 static void print_rows(const struct weir_item *item) {
   for (uint64_t i = 0; i < item->n_rows; i++) {
@@ -15,7 +20,7 @@ static void print_rows(const struct weir_item *item) {
 }
 
 int main(int argc, char **argv) {
-  const char *conninfo = argc > 1 ? argv[1] : "Driver=tds;Server=127.0.0.1";
+  const char *conninfo = argc > 1 ? argv[1] : demo_server;
   const char *sql = argc > 2 ? argv[2] : "SELECT N'hello' AS greeting";
   struct weir_error err = {.struct_size = sizeof err};
   struct weir_item item = {.struct_size = sizeof item};

@@ -3,8 +3,8 @@
 # usage: test_first_light.sh BUILD
 #
 # The commands of README.md and packaging/README.md over the programs in
-# BUILD/bin, as a newcomer types them: a query over TLS, and the three ways in
-# which it most often fails.
+# BUILD/bin, as a newcomer types them: a query over TLS, and the ways in which it
+# most often fails.
 set -u
 bin=$1/bin
 passed=0
@@ -67,13 +67,35 @@ query "$server;Password=x;TrustServerCertificate=true" \
 verdict $? "a query over TLS"
 
 query "$server;Password=x" "SELECT 1"
-[ "$status" -ne 0 ] && grep -qi certificate <<<"$err"
+[ "$status" -eq 6 ] && grep -qi certificate <<<"$err" &&
+  grep -q 'to do:.*TrustServerCertificate=true' <<<"$err" &&
+  ! grep -q 'TLS handshake: TLS' <<<"$err"
 verdict $? "a certificate that nobody vouches for"
 
 query "$server;Password=wrong-one;TrustServerCertificate=true" "SELECT 1"
 [ "$status" -ne 0 ] && grep -qi login <<<"$err" &&
   ! grep -q wrong-one <<<"$out$err"
 verdict $? "a wrong password"
+
+query "$server;Password=x;TrustServerCertificate=true;Database=nosuch" \
+  "SELECT 1"
+[ "$status" -eq 7 ] && grep -q 'to do:.*Database=' <<<"$err"
+verdict $? "a database that is not there"
+
+query "$server;Password=x;TrustServerCertificate=true" "SELECT 1; SELEC 2"
+[ "$status" -eq 1 ] && [ "$(grep -c SELEC <<<"$err")" -eq 1 ]
+verdict $? "a statement that is wrong"
+
+out=$("$1/examples/example_first" \
+  "$server;Password=x;TrustServerCertificate=true" 2>"$work/err")
+status=$? err=$(cat "$work/err")
+[ "$status" -eq 0 ] && [ "$out" = hello ]
+verdict $? "the program of README.md"
+
+begin "$work/plain" "$bin/tdsd" --port 0 --print-port --tls off
+query "Driver=tds;Server=127.0.0.1,$port;User ID=sa;Password=x" "SELECT 1"
+[ "$status" -eq 6 ] && grep -q 'to do:.*Encrypt=optional' <<<"$err"
+verdict $? "a server without TLS"
 
 begin "$work/silent" /usr/bin/python3 -c '
 import socket, time

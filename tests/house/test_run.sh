@@ -39,6 +39,7 @@ refuses "usage: ./run lint" lint engine
 refuses "usage: ./run stress" stress some
 refuses "--seconds wants a whole number" stress --seconds 1.5
 refuses "--minutes wants a whole number" fuzz --minutes
+refuses "no fuzz target is called 'nosuch': there are" fuzz --seconds 1 nosuch
 refuses "--minutes wants a whole number" deep --minutes 0
 refuses "no slice is called 'thin'" deep thin
 

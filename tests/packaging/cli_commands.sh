@@ -54,6 +54,8 @@ gives 0 help
 printed "Usage: weirctl VERB"
 gives 0 --version
 printed "libweir 0.1.2"
+gives 0 help settings
+printed "TrustServerCertificate"
 gives 0 help exit-codes
 printed "130  interrupted"
 for verb in query demo drivers key; do
@@ -80,6 +82,17 @@ said "-c needs a value"
 gives 2 query --conninfo
 said "--conninfo needs a value"
 gives 2 query -Z
+said "-Z is not an option"
+gives 2 query --json -Zx
+said "-Z is not an option"
+gives 2 query --quiet=1 one
+said "--quiet is not an option"
+for sql in '-- hunter2
+SELECT 1' '--SELECT 1' '-1 AS x' '-x y'; do
+  gives 2 query "$sql"
+  said "put -- before SQL that begins with -"
+done
+gives 1 query -- '-- x y'
 gives 2 query -t soon one
 gives 2 query --max-width 0x1 one
 gives 2 query ""
@@ -138,6 +151,10 @@ said "error 50001, severity 16: raised"
 gives 1 query late
 printed "   1"
 check "no count of a broken set" lacks row "$dir/out"
+gives 1 query twice
+said "error 102, severity 15, line 3: Incorrect syntax near 'x'."
+said "weirctl: the error above ended the statement"
+check "an error told once" test "$(grep -c Incorrect "$dir/err")" -eq 1
 gives 5 query cut
 gives 0 query -v none
 said "connected in"
@@ -169,8 +186,22 @@ head -c 70000 /dev/zero | tr '\0' x >"$dir/conn"
 gives 3 query -c "@$dir/conn" none
 said "at most 65536 bytes"
 gives 3 query -c "" none
-WEIR_CONNINFO='' run query none
-check "no connection string" test "$code" = 2
+for verb in "query none" demo "key -"; do
+  # shellcheck disable=SC2086 # words
+  WEIR_CONNINFO='' run $verb
+  check "no connection string" test "$code" = 3
+done
+said "WEIR_CONNINFO is empty"
+check "no advice that does not fit" lacks "-c " "$dir/err"
+code=$(unset WEIR_CONNINFO && run query none && echo "$code")
+check "no connection string at all" test "$code" = 3
+said "no connection string: give -c CONNINFO or -c @FILE, or set WEIR_CONNINFO"
+printf '# prod\nA=1;\n#B=2\n\nPassword=hunter2\n#' >"$dir/conn"
+chmod 600 "$dir/conn"
+gives 0 key "@$dir/conn"
+check "no comments in a key" test "$(tr -d '\n' <"$dir/out")" = "A=1;"
+printf '# nothing\n' >"$dir/conn"
+gives 3 key "@$dir/conn"
 
 # Drivers and keys.
 gives 4 drivers
@@ -180,6 +211,14 @@ check "good drivers" test "$code" = 0
 FAKE_DRIVERS=0 run drivers
 check "no drivers" test "$code" = 4
 said "no driver found"
+export WEIR_DRIVER_PATH="relative::$dir:/dev/null"
+FAKE_DRIVERS=1 run drivers --driver-dir "$dir/nosuch:$dir"
+check "directories left out" test "$code" = 0
+said "skipped $dir/nosuch of --driver-dir: No such file or directory"
+said "skipped relative of WEIR_DRIVER_PATH: not an absolute path"
+said "skipped /dev/null of WEIR_DRIVER_PATH: not a directory"
+check "only those" test "$(wc -l <"$dir/err")" -eq 3
+unset WEIR_DRIVER_PATH
 FAKE_DRIVERS=300 run drivers --json
 check "many drivers" test "$(wc -l <"$dir/out")" -eq 300
 gives 0 key "A=1;Password=hunter2"
@@ -198,6 +237,9 @@ printed "connections opened     40 in 2 rounds"
 printed "at most 20 in a pool of 20, 20 distinct"
 printed "query rows             40 from 40 statements"
 silent
+gives 0 demo --threads 2 --rounds 1 --login-delay-ms 7
+printed "incl. the server's 7 ms login delay"
+gives 2 demo --login-delay-ms soon
 gives 11 demo -c "Fake=extra" --threads 5 --rounds 1
 said "a pool of 5 had 6 sessions"
 gives 1 demo --threads 5 --rounds 1 --sql syntax
@@ -235,11 +277,12 @@ ended() {
   check "exit code after a signal" test $? -eq "$1"
 }
 
-start connected query -v -c "Password=hunter2" hang
+start waiting query -v -c "Password=hunter2" hang
 check "no secret for ps" lacks hunter2 "/proc/$pid/cmdline"
 kill -INT "$pid"
 ended 130
 said "interrupted while running the statement"
+said "the statement may have been executed"
 start connected query -v hang
 kill -TERM "$pid"
 ended 143
@@ -247,9 +290,17 @@ start waiting query -c "Fake=hang" one
 kill -INT "$pid"
 ended 130
 said "interrupted while connecting"
+check "nothing was executed" lacks executed "$dir/err"
 start waiting demo -c "Fake=hang" --threads 4
 kill -INT "$pid"
 ended 130
+check "no report" test ! -s "$dir/out"
+said "interrupted before the first round"
+start waiting demo --threads 4 --sql hang
+kill -INT "$pid"
+ended 130
+said "weirctl: interrupted in round 1"
+check "no failure told" lacks failed "$dir/err"
 check "no report" test ! -s "$dir/out"
 
 printf '%d passed, %d failed\n' "$passed" "$failed"

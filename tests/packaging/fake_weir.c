@@ -141,6 +141,18 @@ static const struct weir_item late_items[] = {
     {.type = WEIR_ITEM_ROWS, .cells = one_cell, .n_rows = 1, .n_columns = 1},
     {.type = 0},
 };
+/* The server's message and the end of the statement are one error. */
+static const struct weir_item twice_items[] = {
+    {.type = WEIR_ITEM_META, .columns = one_column, .n_columns = 1},
+    {.type = WEIR_ITEM_ROWS, .cells = one_cell, .n_rows = 1, .n_columns = 1},
+    {.type = WEIR_ITEM_NOTICE,
+     .native = 102,
+     .severity = 15,
+     .line = 3,
+     .message = "Incorrect syntax near 'x'.",
+     .message_len = 26},
+    {.type = 0},
+};
 static const struct weir_item short_items[] = {
     {.type = WEIR_ITEM_META, .columns = one_column, .n_columns = 1},
     {.type = WEIR_ITEM_ROWS, .cells = short_cell, .n_rows = 1, .n_columns = 1},
@@ -166,6 +178,7 @@ static const struct script {
     {"none", none_items, PLAIN, 0},
     {"raise", raise_items, PLAIN, 0},
     {"late", late_items, PLAIN, WEIR_DRV_K_SYNTAX},
+    {"twice", twice_items, PLAIN, WEIR_DRV_K_SYNTAX},
     {"cut", late_items, PLAIN, WEIR_DRV_K_NETWORK},
     {"short", short_items, PLAIN, 0},
     {"syntax", NULL, FAILS, WEIR_DRV_K_SYNTAX},
@@ -533,6 +546,7 @@ int32_t weir_exec(weir_h handle,
 
 /* Waits for weir_cancel().  Under fake.mu. */
 static int32_t hang(struct fake_lease *lease, struct weir_error *err) {
+  (void)fputs("fake: waiting\n", stderr);
   while (fake.open && !lease->cancelled) {
     (void)pthread_cond_wait(&fake.changed, &fake.mu);
   }

@@ -224,7 +224,17 @@ Test(out_json, makes_names_distinct, .timeout = 5) {
                           4};
   const struct weir_cell cells[] = {TEXT("1"), TEXT("2"), TEXT("3"), TEXT("4")};
   expect(&out_json, 0, &set, cells, 1,
-         "{\"a\":\"1\",\"column_2\":\"2\",\"a_2\":\"3\",\"a_2_2\":\"4\"}\n");
+         "{\"a\":\"1\",\"column_2\":\"2\",\"a_3\":\"3\",\"a_2\":\"4\"}\n");
+}
+
+Test(out_json, leaves_columns_the_names_they_have, .timeout = 5) {
+  const struct set set = {{WEIR_T_DEC, WEIR_T_DEC, WEIR_T_DEC, WEIR_T_DEC},
+                          {"", "", "column_1", "column_1"},
+                          4};
+  const struct weir_cell cells[] = {TEXT("1"), TEXT("2"), TEXT("3"), TEXT("4")};
+  expect(&out_json, 0, &set, cells, 1,
+         "{\"column_1_2\":\"1\",\"column_2\":\"2\",\"column_1\":\"3\","
+         "\"column_1_3\":\"4\"}\n");
 }
 
 /* Little-endian bytes of a binary64, as in a cell. */

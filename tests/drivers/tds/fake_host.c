@@ -421,7 +421,8 @@ static weir_drv_status tls_handshake(weir_drv_tls *tls,
   if (t->f->bad_tls) {
     err->scope = WEIR_DRV_SCOPE_CONFIG;
     err->kind = WEIR_DRV_K_TLS;
-    (void)snprintf(err->message, err->message_cap, "self-signed certificate");
+    (void)snprintf(err->message, err->message_cap,
+                   "TLS: self-signed certificate");
     err->message_len = (uint32_t)strlen(err->message);
     return WEIR_DRV_FAIL;
   }
