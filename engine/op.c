@@ -64,6 +64,7 @@ void weir__op_fail(struct weir_drv_hconn *session,
                    ...) {
   va_list args;
   va_start(args, fmt);
+  /* It is started.  NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
   int n = vsnprintf(session->text, sizeof session->text, fmt, args);
   va_end(args);
   fill_error(session, WEIR_DRV_SCOPE_CONN, kind, n);
