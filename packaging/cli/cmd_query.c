@@ -393,6 +393,15 @@ static int read_result(struct query *q, int64_t since) {
   }
 }
 
+/* A statement that failed at once may have printed before it did. */
+static void show_notices_left(struct query *q) {
+  struct weir_item item = {.struct_size = sizeof item};
+  while (weir_next(q->lease, &item, NULL) == WEIR_OK &&
+         item.type == WEIR_ITEM_NOTICE) {
+    show_notice(q, &item);
+  }
+}
+
 static int run_statement(struct query *q) {
   struct weir_error err = WEIR_ERROR_INIT;
   struct weir_exec_opts opts = {
@@ -406,6 +415,7 @@ static int run_statement(struct query *q) {
   q->sent = true;
   int32_t rc = weir_exec(q->lease, q->sql.p, q->sql.len, &opts, &err);
   if (rc != WEIR_OK) {
+    show_notices_left(q);
     return fail(q, rc, &err, "running the statement", since);
   }
   return read_result(q, since);
