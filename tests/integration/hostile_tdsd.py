@@ -136,7 +136,7 @@ class Server:
                "self-signed": "Encrypt=mandatory;" + trust,
                "strict": "Encrypt=strict;CA File=" + self.cert}[self.tls]
         env = dict(os.environ, WEIR_CONNINFO=(
-            "Driver=tds;Server=localhost,%d;User ID=sa;Password=x;"
+            "Driver=tds;Server=127.0.0.1,%d;User ID=sa;Password=x;"
             "Connect Timeout=5;%s" % (self.port, how)))
         begun = time.monotonic()
         done = subprocess.run([os.path.join(BIN, "weirctl"), "query", "--csv",
