@@ -18,11 +18,11 @@ struct weir__engine;
 
 struct weir__caller {
   /* Epoch at entry, 0 outside of calls.  Written by its thread with plain
-   * stores; read after membarrier(2) by weir__caller_quiet(). */
+   * stores; read after membarrier(2) by weir__caller_count(). */
   _Atomic uint64_t mark;
   /* The engine of the call, once resolved; NULL before. */
   struct weir__engine *_Atomic engine;
-  /* Sleeping place: see weir__caller_sleep(). */
+  /* Sleeping place: see weir__waiter_sleep(). */
   _Atomic uint32_t wake;
   /* An eventfd, or -1 until first needed. */
   _Atomic int fd;
@@ -56,7 +56,7 @@ int weir__caller_enter(struct weir__caller **out_self);
 void weir__caller_leave(struct weir__caller *self);
 
 /* Starts a new epoch and returns it: what is retired now may be recycled once
- * weir__caller_quiet(epoch, NULL) is true. */
+ * weir__caller_count(epoch, NULL) is 0. */
 uint64_t weir__caller_retire(void);
 
 /* The number of calls still running that began before epoch; with an engine,

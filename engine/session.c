@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "base/container.h"
 #include "engine.h"
@@ -83,12 +82,7 @@ void weir__session_forget(struct weir_drv_hconn *session) {
   if (session->conn != NULL) {
     session->driver->table.abort_conn(session->conn, WEIR_DRV_ABORT_FORGET);
   }
-  for (uint32_t i = 0; i < WEIR_STREAMS_MAX; i++) {
-    weir_drv_stream *stream = session->streams.slot[i];
-    if (stream != NULL) {
-      (void)close(weir__stream_fd(stream));
-    }
-  }
+  weir__streams_forget(&session->streams);
 }
 
 void weir__session_free(struct weir_drv_hconn *session) {

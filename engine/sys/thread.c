@@ -5,8 +5,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "sys/seams.h"
 
@@ -60,8 +58,4 @@ void weir__thread_join(uint64_t thread) {
   pthread_t t;
   memcpy(&t, &thread, sizeof t);
   (void)pthread_join(t, NULL);
-}
-
-uint32_t weir__thread_id(void) {
-  return (uint32_t)syscall(SYS_gettid);
 }

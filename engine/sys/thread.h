@@ -18,7 +18,4 @@ void weir__thread_detach(uint64_t thread);
 /* Waits for its end. */
 void weir__thread_join(uint64_t thread);
 
-/* Small number of the calling thread, for logs. */
-uint32_t weir__thread_id(void);
-
 #endif
