@@ -68,9 +68,10 @@ static weir_h any_handle(struct stress_random *r) {
     return any_bits(r);
   case 6: /* the right type and index, another generation */
     return pool ^ (1u << stress_below(r, 32));
-  case 7: /* another index */
+  case 7: /* another index, in chunks of slots that do not exist: the neighbour in
+           * this one may have been leased as often, and its handle be good */
     return atomic_load(&common_lease) ^ UINT64_C(1)
-                                            << (32 + stress_below(r, 17));
+                                            << (35 + stress_below(r, 14));
   default: /* bits beyond the 53 */
     return atomic_load(&common_lease) | UINT64_C(1)
                                             << (53 + stress_below(r, 11));
@@ -211,7 +212,8 @@ static void try_pool(struct scratch *s, struct stress_random *r) {
   must_refuse("acquire", weir_acquire(pool, -2, &out, fill(&s->err, r)));
   int rc = weir_acquire(h, any_timeout(r), &out, fill(&s->err, r));
   known("acquire", rc);
-  if (rc == WEIR_OK && weir_release(out) != WEIR_OK) {
+  rc = rc == WEIR_OK ? weir_release(out) : WEIR_OK;
+  if (rc != WEIR_OK) {
     stress_broken("release", rc);
   }
 }
