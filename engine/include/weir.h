@@ -14,6 +14,8 @@
  *   slot has been used 2^32 times (at 10 million leases a second of one and the
  *   same slot: 7 minutes).  At most 131,072 objects of one kind exist at a time;
  *   beyond that, calls answer WEIR_E_SPACE.
+ *   A handle is not a secret: a value that the caller makes up may happen to be
+ *   somebody's.
  *
  * RESULTS
  *   Each function that can fail returns WEIR_OK, or a negative WEIR_E_* code,
