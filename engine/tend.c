@@ -93,6 +93,9 @@ static uint64_t patience_ends(struct weir__pool *pool, uint64_t now) {
   uint64_t at = pool->waiting.n != 0 && pool->unclaimed_until > now
                     ? pool->unclaimed_until
                     : WEIR_NEVER;
+  if (at == WEIR_NEVER) {
+    pool->unclaimed_told = 0; /* no timer for it: the next waiter must ask */
+  }
   weir__mutex_unlock(&pool->mu);
   return at;
 }
@@ -136,11 +139,13 @@ static void tend(struct weir__pool *pool) {
     expire_connects(pool);
     return;
   }
+  /* Before the dispatch: patience that ends after it has looked, and before the
+   * timer is set, must still find a timer. */
+  uint64_t now = weir__clock_now();
   if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
     weir__dispatch(pool, NULL); /* for idle.c */
   }
   weir__growth_fill(pool);
-  uint64_t now = weir__clock_now();
   uint64_t at = next_review(pool, now, review_idle(pool, now));
   at = earlier(at, refill_at(pool));
   at = earlier(at, patience_ends(pool, now));
