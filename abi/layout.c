@@ -44,12 +44,14 @@ MEMBER(weir_drv_error, flags, 20, 4);
 MEMBER(weir_drv_error, native, 24, 4);
 MEMBER(weir_drv_error, native_severity, 28, 4);
 MEMBER(weir_drv_error, retry_after_ms, 32, 4);
-MEMBER(weir_drv_error, reserved0, 36, 4);
+MEMBER(weir_drv_error, native_state, 36, 4);
 MEMBER(weir_drv_error, sqlstate, 40, 8);
 MEMBER(weir_drv_error, message, 48, 8);
 MEMBER(weir_drv_error, message_cap, 56, 4);
 MEMBER(weir_drv_error, message_len, 60, 4);
-WHOLE(weir_drv_error, 64);
+MEMBER(weir_drv_error, line, 64, 4);
+MEMBER(weir_drv_error, reserved0, 68, 4);
+WHOLE(weir_drv_error, 72);
 
 MEMBER(weir_drv_diag, struct_size, 0, 4);
 MEMBER(weir_drv_diag, native, 4, 4);
@@ -59,7 +61,9 @@ MEMBER(weir_drv_diag, sqlstate, 16, 16);
 MEMBER(weir_drv_diag, message, 32, 16);
 MEMBER(weir_drv_diag, server, 48, 16);
 MEMBER(weir_drv_diag, procedure, 64, 16);
-WHOLE(weir_drv_diag, 80);
+MEMBER(weir_drv_diag, state, 80, 4);
+MEMBER(weir_drv_diag, reserved0, 84, 4);
+WHOLE(weir_drv_diag, 88);
 
 MEMBER(weir_drv_want, stream, 0, 8);
 MEMBER(weir_drv_want, fd, 8, 8);
@@ -247,6 +251,18 @@ MEMBER(weir_drv_exec_args, params_stride, 44, 4);
 MEMBER(weir_drv_exec_args, batch_rows, 48, 4);
 MEMBER(weir_drv_exec_args, batch_bytes, 52, 4);
 WHOLE(weir_drv_exec_args, 56);
+
+MEMBER(weir_drv_stmt_stats, struct_size, 0, 4);
+MEMBER(weir_drv_stmt_stats, cached, 4, 4);
+MEMBER(weir_drv_stmt_stats, prepared, 8, 8);
+MEMBER(weir_drv_stmt_stats, reused, 16, 8);
+WHOLE(weir_drv_stmt_stats, 24);
+
+MEMBER(weir_drv_stmt_api, struct_size, 0, 4);
+MEMBER(weir_drv_stmt_api, version, 4, 4);
+MEMBER(weir_drv_stmt_api, exec, 8, 8);
+MEMBER(weir_drv_stmt_api, stats, 16, 8);
+WHOLE(weir_drv_stmt_api, 24);
 
 MEMBER(weir_drv_column, struct_size, 0, 4);
 MEMBER(weir_drv_column, type, 4, 4);

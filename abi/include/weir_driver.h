@@ -111,7 +111,7 @@ extern "C" {
 /* First 8 bytes of the SHA-256 of this file without the next line.  While the
  * major is 0 the engine refuses a driver whose hash differs from its own.
  * `abi/hash.sh --write` brings it up to date. */
-#define WEIR_DRV_ABI_HASH     UINT64_C(0xa89cf363287598a9)
+#define WEIR_DRV_ABI_HASH     UINT64_C(0xc43ef43b2275a8ef)
 #define WEIR_DRV_MAGIC        UINT32_C(0x52494557) /* "WEIR", little-endian */
 #define WEIR_DRV_ENTRY_SYMBOL "weir_driver_entry_v0"
 #define WEIR_DRV_NOTE_SECTION ".note.weir"
@@ -160,6 +160,8 @@ struct weir_drv_bytes { /* frozen [G3] */
  * META          exec: a result set starts; columns() is valid
  * ROWS          exec: the batch holds whole rows; take it
  * COUNT         exec: a statement ended; wait->row_count is set
+ * OUT           exec: the values of the output parameters follow, as one row
+ *               in WEIR_DRV_ROWS; columns() describes them
  * FAIL          it failed; see struct weir_drv_error
  * E_INVALID     the caller broke the contract
  * E_UNSUPPORTED not in this driver or version; nothing was done
@@ -172,6 +174,7 @@ struct weir_drv_bytes { /* frozen [G3] */
 #define WEIR_DRV_META          INT32_C(2)
 #define WEIR_DRV_ROWS          INT32_C(3)
 #define WEIR_DRV_COUNT         INT32_C(4)
+#define WEIR_DRV_OUT           INT32_C(5)
 #define WEIR_DRV_FAIL          INT32_C(-1)
 #define WEIR_DRV_E_INVALID     INT32_C(-2)
 #define WEIR_DRV_E_UNSUPPORTED INT32_C(-3)
@@ -291,13 +294,15 @@ struct weir_drv_error { /* grows [G2] */
   int32_t native; /* the server's number, e.g. 1205 */
   uint32_t native_severity;
   uint32_t retry_after_ms; /* 0: no advice */
+  uint32_t native_state;   /* the server's state of that number; 0: none */
+  char sqlstate[8];        /* NUL-terminated, "" if none */
+  char *message;           /* UTF-8, no secret, no NUL needed */
+  uint32_t message_cap;    /* bytes there are; may be 0 */
+  uint32_t message_len;    /* bytes it has, also when they did not fit */
+  uint32_t line;           /* of the statement or procedure; 0: not known */
   uint32_t reserved0;
-  char sqlstate[8];     /* NUL-terminated, "" if none */
-  char *message;        /* UTF-8, no secret, no NUL needed */
-  uint32_t message_cap; /* bytes there are; may be 0 */
-  uint32_t message_len; /* bytes it has, also when they did not fit */
 };
-#define WEIR_DRV_ERROR_SIZE_V0 64u
+#define WEIR_DRV_ERROR_SIZE_V0 72u
 
 /* One message of the server: a notice, or one of several errors. */
 struct weir_drv_diag { /* grows [G2] */
@@ -309,8 +314,10 @@ struct weir_drv_diag { /* grows [G2] */
   struct weir_drv_text message;
   struct weir_drv_text server;
   struct weir_drv_text procedure;
+  uint32_t state; /* the server's state of that number; 0: none */
+  uint32_t reserved0;
 };
-#define WEIR_DRV_DIAG_SIZE_V0 80u
+#define WEIR_DRV_DIAG_SIZE_V0 88u
 
 /* ------------------------------------------------- waiting and being woken */
 
@@ -392,7 +399,7 @@ struct weir_drv_wait { /* grows [G2] */
 /* why step() is called; several at once are possible.
  *
  * RESUME  WEIR_DRV_WAIT_AGAIN was set, or the consumer is done with
- *         WEIR_DRV_META, WEIR_DRV_ROWS or WEIR_DRV_COUNT
+ *         WEIR_DRV_META, WEIR_DRV_ROWS, WEIR_DRV_COUNT or WEIR_DRV_OUT
  * IO      something in want is ready
  * TIMER   the timer has passed
  * REPLY   the request is answered
@@ -607,6 +614,10 @@ struct weir_drv_host { /* grows [G2] */
 #define WEIR_DRV_TLS_MAX_1_2   UINT32_C(2)
 #define WEIR_DRV_TLS_NO_TICKET UINT32_C(4) /* neither offer nor keep tickets */
 
+/* Channel bindings: RFC 5929, sections 4 and 3. */
+#define WEIR_DRV_TLS_BIND_END_POINT 1 /* tls-server-end-point */
+#define WEIR_DRV_TLS_BIND_UNIQUE    2 /* tls-unique; TLS 1.2 at most */
+
 /* What a TLS session is to be.  All is copied by open(). */
 struct weir_drv_tls_args { /* grows [G2] */
   uint32_t struct_size;
@@ -667,7 +678,7 @@ struct weir_drv_tls_api { /* grows [G2] */
   /* 1 if read() would give something now. */
   int32_t (*pending)(weir_drv_tls *t);
 
-  /* Stores the channel binding of a kind (RFC 5929, RFC 9266) in up to cap
+  /* Stores the channel binding of a kind, WEIR_DRV_TLS_BIND_*, in up to cap
    * bytes.  Returns its length; WEIR_DRV_E_UNSUPPORTED; WEIR_DRV_E_SPACE. */
   int64_t (*binding)(weir_drv_tls *t, int32_t kind, void *p, uint64_t cap);
 
@@ -795,9 +806,19 @@ struct weir_drv_txn_args { /* grows [G2] */
 };
 #define WEIR_DRV_TXN_ARGS_SIZE_V0 56u
 
+/* The value comes back: after the results of the statement the driver gives
+ * WEIR_DRV_OUT and one row with the values of all such parameters, in the order
+ * of the parameters.  The value given is what the statement starts with. */
+#define WEIR_DRV_PARAM_OUT UINT32_C(1)
+
+/* A parameter of a statement.  name: as the statement writes it, with the prefix
+ * that the server's language has ("@a"); absent: the server's name for its
+ * position, if it has one.  type_hint: the server's name for the type, with
+ * length, precision or scale ("nvarchar(50)", "decimal(10,2)"); absent: the type
+ * that holds the value best. */
 struct weir_drv_param { /* grows [G2]; array passed with a stride */
   uint32_t struct_size;
-  uint32_t flags; /* in, out */
+  uint32_t flags; /* WEIR_DRV_PARAM_* */
   struct weir_drv_text name;
   struct weir_drv_text type_hint;
   struct weir_drv_value value;
@@ -820,6 +841,38 @@ struct weir_drv_exec_args { /* grows [G2] */
   uint32_t batch_bytes; /* likewise */
 };
 #define WEIR_DRV_EXEC_ARGS_SIZE_V0 56u
+
+/* Prepared statements: the extension "weir.stmt".
+ *
+ * The driver keeps what it has prepared on a connection, by database, text and
+ * parameter types, and forgets the oldest when it has too many.  A reset empties
+ * the cache when the server has confirmed it.  The engine sees none of this: it
+ * calls exec() here instead of the table's when its user asks for it. */
+#define WEIR_DRV_STMT_NAME "weir.stmt"
+
+struct weir_drv_stmt_stats { /* grows [G2]; the engine's memory */
+  uint32_t struct_size;
+  uint32_t cached;   /* statements prepared on this connection now */
+  uint64_t prepared; /* ... since it was opened */
+  uint64_t reused;   /* executions that needed no preparation */
+};
+#define WEIR_DRV_STMT_STATS_SIZE_V0 24u
+
+struct weir_drv_stmt_api { /* grows [G2] */
+  uint32_t struct_size;
+  uint32_t version; /* 1 */
+
+  /* Operation: as exec() of the table, but prepares a->sql, or runs what has
+   * been prepared before.  One round trip either way. */
+  weir_drv_status (*exec)(weir_drv_conn *c,
+                          const struct weir_drv_exec_args *a,
+                          struct weir_drv_wait *wait,
+                          struct weir_drv_error *err);
+
+  /* Fills *out as far as out->struct_size reaches. */
+  weir_drv_status (*stats)(weir_drv_conn *c, struct weir_drv_stmt_stats *out);
+};
+#define WEIR_DRV_STMT_API_SIZE_V0 24u
 
 /* One column of a result set. */
 struct weir_drv_column { /* grows [G2]; array passed with a stride */
@@ -909,8 +962,8 @@ struct weir_drv_open_args { /* grows [G2] */
  *
  * connect, ping, reset, txn, exec and logout start an operation.  Each returns
  * WEIR_DRV_WAIT with *wait filled, or ends at once with WEIR_DRV_DONE or a
- * failure; step() carries it on.  Only exec gives WEIR_DRV_META, _ROWS and
- * _COUNT: after one of these the engine calls step() with WEIR_DRV_WHY_RESUME
+ * failure; step() carries it on.  Only exec gives WEIR_DRV_META, _ROWS, _COUNT
+ * and _OUT: after one of these the engine calls step() with WEIR_DRV_WHY_RESUME
  * when its consumer is ready for more, which is all the flow control there is.
  * One operation at a time on a connection.  After a failure with scope >=
  * WEIR_DRV_SCOPE_CONN only get(), abort_conn() and conn_destroy() are legal.
@@ -943,7 +996,7 @@ struct weir_driver { /* grows [G2] */
   void (*close)(weir_drv_drv *d);
 
   /* Optional.  A named table of more functions, valid until close().  Names
-   * reserved so far: "weir.stmt" (prepared statements), "weir.rate" (score an
+   * reserved so far: "weir.stmt" (struct weir_drv_stmt_api), "weir.rate" (score an
    * idle connection against a request), "weir.bulk", "weir.arrow",
    * "weir.recover" (list in-doubt branches).  Vendors use their reversed domain
    * name.  NULL for an unknown name, whatever it is. */
@@ -1023,8 +1076,9 @@ struct weir_driver { /* grows [G2] */
   int32_t (*health)(weir_drv_conn *c);
 
   /* Optional.  Fills *wait with what to watch while nobody uses the session; on
-   * a wake-up the engine calls health().  Returns WEIR_DRV_WAIT; WEIR_DRV_DONE
-   * (there is nothing to watch). */
+   * a wake-up the engine calls health().  Returns WEIR_DRV_WAIT (wait->want says
+   * what); WEIR_DRV_DONE (there is nothing to watch); WEIR_DRV_E_INVALID (the
+   * session is not idle). */
   weir_drv_status (*idle)(weir_drv_conn *c, struct weir_drv_wait *wait);
 
   /* Operation: opens the session, up to the point where exec() may be called.
@@ -1056,7 +1110,8 @@ struct weir_driver { /* grows [G2] */
 
   /* Operation: runs a->sql.  For each result set WEIR_DRV_META, then
    * WEIR_DRV_ROWS as often as a batch is full and once for the rest; for each
-   * statement WEIR_DRV_COUNT; at the end WEIR_DRV_DONE. */
+   * statement WEIR_DRV_COUNT; if there are output parameters, WEIR_DRV_OUT and
+   * WEIR_DRV_ROWS with one row of their values; at the end WEIR_DRV_DONE. */
   weir_drv_status (*exec)(weir_drv_conn *c,
                           const struct weir_drv_exec_args *a,
                           struct weir_drv_wait *wait,
@@ -1177,6 +1232,8 @@ WEIR_DRV_CHECK_SIZE(weir_drv_reset_args, WEIR_DRV_RESET_ARGS_SIZE_V0);
 WEIR_DRV_CHECK_SIZE(weir_drv_txn_args, WEIR_DRV_TXN_ARGS_SIZE_V0);
 WEIR_DRV_CHECK_SIZE(weir_drv_param, WEIR_DRV_PARAM_SIZE_V0);
 WEIR_DRV_CHECK_SIZE(weir_drv_exec_args, WEIR_DRV_EXEC_ARGS_SIZE_V0);
+WEIR_DRV_CHECK_SIZE(weir_drv_stmt_stats, WEIR_DRV_STMT_STATS_SIZE_V0);
+WEIR_DRV_CHECK_SIZE(weir_drv_stmt_api, WEIR_DRV_STMT_API_SIZE_V0);
 WEIR_DRV_CHECK_SIZE(weir_drv_column, WEIR_DRV_COLUMN_SIZE_V0);
 WEIR_DRV_CHECK_SIZE(weir_drv_config_info, WEIR_DRV_CONFIG_INFO_SIZE_V0);
 WEIR_DRV_CHECK_SIZE(weir_drv_open_args, WEIR_DRV_OPEN_ARGS_SIZE_V0);

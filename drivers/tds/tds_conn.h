@@ -50,13 +50,31 @@ struct weir_drv_drv {
   struct tds_mem mem;
 };
 
-/* The request that is being sent. */
-struct tds_request {
-  uint8_t head[22];     /* ALL_HEADERS */
-  uint8_t head_left;    /* bytes of it still to be sent */
-  struct tds_span text; /* UTF-8 still to be sent */
+struct weir_drv_conn;
+
+/* Where the body of a message comes from, piece by piece, so that a large one is
+ * never held whole. */
+struct tds_source {
+  uint8_t packet; /* TDS_PKT_* */
+  /* Puts at most cap bytes.  Returns how many; fewer than cap: none are left. */
+  size_t (*fill)(struct weir_drv_conn *c, uint8_t *body, size_t cap);
+  /* Whether all has been put. */
+  bool (*over)(const struct weir_drv_conn *c);
+};
+
+/* Text on its way to UTF-16. */
+struct tds_text_out {
+  struct tds_span text; /* UTF-8 still to be put */
   uint8_t carry[4];     /* a character that was cut by a packet's end */
   uint8_t carry_n;
+};
+
+/* The request that is being sent. */
+struct tds_request {
+  const struct tds_source *source;
+  uint8_t head[22];  /* ALL_HEADERS */
+  uint8_t head_left; /* bytes of it still to be put */
+  struct tds_text_out text;
   uint8_t reset; /* TDS_ST_RESET or _RESET_KEEP for the first packet */
   bool started;  /* a packet has been queued */
   bool complete; /* the last one has */
@@ -196,6 +214,33 @@ int tds_conn_keep_columns(struct weir_drv_conn *c);
 
 /* Replaces the contents of a text.  Returns TDS_OK or TDS_E_NOMEM. */
 int tds_conn_set(struct tds_buf *b, const char *p, size_t n);
+
+/* Starts an operation whose request comes from source; rows and errors are told
+ * as op asks.  what the source reads was set after
+ * tds_request_clear().  Returns as the driver's step(). */
+weir_drv_status tds_request_start(struct weir_drv_conn *c,
+                                  struct tds_turn *t,
+                                  enum tds_op op,
+                                  const struct tds_source *source);
+
+/* Ends an operation before it began: nothing was sent.  Returns
+ * WEIR_DRV_FAIL. */
+weir_drv_status tds_request_refuse(struct weir_drv_conn *c,
+                                   struct tds_turn *t,
+                                   int32_t kind,
+                                   const char *why);
+
+/* Empties c->request; the source's own fields may then be set. */
+void tds_request_clear(struct weir_drv_conn *c);
+
+/* Puts ALL_HEADERS (MS-TDS 2.2.5.3.2), then text as UTF-16.  Return the bytes
+ * put. */
+size_t tds_request_put_head(struct weir_drv_conn *c, uint8_t *body, size_t cap);
+size_t tds_text_out_put(struct tds_text_out *o, uint8_t *body, size_t cap);
+bool tds_text_out_over(const struct tds_text_out *o);
+
+/* A batch of text. */
+extern const struct tds_source tds_batch_source; /* tds_batch.c */
 
 /* The steps, by file. */
 tds_step_fn tds_connect_resolve, tds_connect_tcp, tds_connect_strict,

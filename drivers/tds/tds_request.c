@@ -25,25 +25,13 @@ static void put_headers(struct weir_drv_conn *c) {
   c->request.head_left = sizeof c->request.head;
 }
 
-/* Fills a body with headers and text.  A character, and even a unit of it, may
- * be cut by its end.  Returns the bytes used. */
-static size_t fill_body(struct tds_request *q, uint8_t *body, size_t cap) {
+size_t tds_request_put_head(struct weir_drv_conn *c,
+                            uint8_t *body,
+                            size_t cap) {
+  struct tds_request *q = &c->request;
   size_t n = q->head_left < cap ? q->head_left : cap;
   memcpy(body, q->head + sizeof q->head - q->head_left, n);
   q->head_left = (uint8_t)(q->head_left - n);
-  while (n < cap) {
-    if (q->carry_n == 0) {
-      if (q->text.n == 0) {
-        break;
-      }
-      q->carry_n = (uint8_t)tds_text_put16(tds_text_next(&q->text), q->carry);
-    }
-    size_t k = q->carry_n < cap - n ? q->carry_n : cap - n;
-    memcpy(body + n, q->carry, k);
-    n += k;
-    q->carry_n = (uint8_t)(q->carry_n - k);
-    memmove(q->carry, q->carry + k, q->carry_n);
-  }
   return n;
 }
 
@@ -54,19 +42,19 @@ static weir_drv_status queue_packet(struct weir_drv_conn *c) {
   if (body == NULL) {
     return WEIR_DRV_E_NOMEM;
   }
-  size_t n = fill_body(q, body, cap);
+  size_t n = q->source->fill(c, body, cap);
   uint8_t status = q->started ? 0 : q->reset;
   if (!q->started && q->reset != 0) {
     c->reset_sent = true;
     c->reset_wanted = 0;
   }
   q->started = true;
-  q->complete = q->text.n == 0 && q->carry_n == 0;
+  q->complete = q->source->over(c);
   if (q->complete) {
     status |= TDS_ST_EOM;
   }
   c->spent += n;
-  return tds_link_send(&c->link, TDS_PKT_BATCH, status, n);
+  return tds_link_send(&c->link, q->source->packet, status, n);
 }
 
 /* The rest of a request is given up: its last packet says so (2.2.1.7). */
@@ -78,7 +66,8 @@ static weir_drv_status give_up(struct weir_drv_conn *c) {
   c->request.given_up = true;
   tds_token_drop_rows(&c->decoder);
   c->reply.drain = true;
-  return tds_link_send(&c->link, TDS_PKT_BATCH, TDS_ST_EOM | TDS_ST_IGNORE, 0);
+  return tds_link_send(&c->link, c->request.source->packet,
+                       TDS_ST_EOM | TDS_ST_IGNORE, 0);
 }
 
 static weir_drv_status end_cancelled(struct weir_drv_conn *c,
@@ -115,16 +104,17 @@ weir_drv_status tds_request_send(struct weir_drv_conn *c, struct tds_turn *t) {
 
 /* --------------------------------------------------------------- operations */
 
-static weir_drv_status start(struct weir_drv_conn *c,
-                             struct tds_turn *t,
-                             enum tds_op op,
-                             const char *text,
-                             size_t n) {
+void tds_request_clear(struct weir_drv_conn *c) {
+  memset(&c->request, 0, sizeof c->request);
+}
+
+weir_drv_status tds_request_start(struct weir_drv_conn *c,
+                                  struct tds_turn *t,
+                                  enum tds_op op,
+                                  const struct tds_source *source) {
   struct tds_request *q = &c->request;
-  memset(q, 0, sizeof *q);
   put_headers(c);
-  q->text.p = (const uint8_t *)text;
-  q->text.n = n;
+  q->source = source;
   q->reset = c->reset_wanted;
   q->mark = c->link.written;
   c->op = op;
@@ -135,6 +125,17 @@ static weir_drv_status start(struct weir_drv_conn *c,
   c->decoder.no_results = false;
   (void)tds_conn_go(c, TDS_STEP_SEND);
   return tds_conn_run(c, t);
+}
+
+static weir_drv_status start_batch(struct weir_drv_conn *c,
+                                   struct tds_turn *t,
+                                   enum tds_op op,
+                                   const char *text,
+                                   size_t n) {
+  tds_request_clear(c);
+  c->request.text.text.p = (const uint8_t *)text;
+  c->request.text.text.n = n;
+  return tds_request_start(c, t, op, &tds_batch_source);
 }
 
 /* Whether text speaks of an isolation level, in whatever way: it is then taken
@@ -150,10 +151,10 @@ static bool speaks_of_isolation(const char *p, size_t n) {
   return false;
 }
 
-static weir_drv_status refuse(struct weir_drv_conn *c,
-                              struct tds_turn *t,
-                              int32_t kind,
-                              const char *why) {
+weir_drv_status tds_request_refuse(struct weir_drv_conn *c,
+                                   struct tds_turn *t,
+                                   int32_t kind,
+                                   const char *why) {
   (void)tds_fail(t->err, WEIR_DRV_SCOPE_STATEMENT, kind, WEIR_DRV_RETRY_NO,
                  "%s", why);
   return tds_conn_end(c, t, WEIR_DRV_FAIL);
@@ -169,22 +170,23 @@ weir_drv_status tds_request_exec(struct weir_drv_conn *c,
     return WEIR_DRV_E_INVALID;
   }
   if (a->n_params > 0) {
-    return refuse(c, &t, WEIR_DRV_K_UNSUPPORTED,
-                  "parameters are not supported yet");
+    return tds_request_refuse(c, &t, WEIR_DRV_K_UNSUPPORTED,
+                              "parameters are not supported yet");
   }
   if (a->sql.n > most) {
-    return refuse(c, &t, WEIR_DRV_K_RESOURCE,
-                  "the statement is longer than the server takes");
+    return tds_request_refuse(c, &t, WEIR_DRV_K_RESOURCE,
+                              "the statement is longer than the server takes");
   }
   if (tds_text_valid(a->sql.p, (size_t)a->sql.n) != a->sql.n) {
-    return refuse(c, &t, WEIR_DRV_K_SYNTAX, "the statement is not valid UTF-8");
+    return tds_request_refuse(c, &t, WEIR_DRV_K_SYNTAX,
+                              "the statement is not valid UTF-8");
   }
   c->batch_rows = a->batch_rows == 0 ? TDS_ROWS_DEFAULT : a->batch_rows;
   c->batch_bytes = a->batch_bytes == 0 ? TDS_BYTES_DEFAULT : a->batch_bytes;
   c->no_rows = (a->flags & WEIR_DRV_XF_NO_ROWS) != 0;
   c->isolation =
       c->isolation || speaks_of_isolation(a->sql.p, (size_t)a->sql.n);
-  return start(c, &t, TDS_OP_EXEC, a->sql.p, (size_t)a->sql.n);
+  return start_batch(c, &t, TDS_OP_EXEC, a->sql.p, (size_t)a->sql.n);
 }
 
 weir_drv_status tds_request_ping(struct weir_drv_conn *c,
@@ -194,7 +196,7 @@ weir_drv_status tds_request_ping(struct weir_drv_conn *c,
   if (c->step != TDS_STEP_IDLE) {
     return WEIR_DRV_E_INVALID;
   }
-  return start(c, &t, TDS_OP_PING, probe, sizeof probe - 1);
+  return start_batch(c, &t, TDS_OP_PING, probe, sizeof probe - 1);
 }
 
 weir_drv_status tds_request_reset(struct weir_drv_conn *c,
@@ -215,8 +217,8 @@ weir_drv_status tds_request_reset(struct weir_drv_conn *c,
   case WEIR_DRV_RESET_EAGER:
     c->reset_wanted = TDS_ST_RESET;
     return c->isolation
-               ? start(c, &t, TDS_OP_RESET, restore, sizeof restore - 1)
-               : start(c, &t, TDS_OP_RESET, probe, sizeof probe - 1);
+               ? start_batch(c, &t, TDS_OP_RESET, restore, sizeof restore - 1)
+               : start_batch(c, &t, TDS_OP_RESET, probe, sizeof probe - 1);
   default:
     return WEIR_DRV_E_UNSUPPORTED;
   }

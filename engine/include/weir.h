@@ -167,6 +167,8 @@ struct weir_error {
   uint32_t message_len;    /* bytes in message, without the NUL */
   char sqlstate[8];        /* NUL-terminated, "" if none */
   char message[1024];      /* UTF-8, NUL-terminated, cut at a character */
+  uint32_t native_state;   /* the server's state of its number; 0: none */
+  uint32_t line;           /* in the statement or procedure; 0: not known */
 };
 
 /* The name of a status code, such as "WEIR_E_TIMEOUT"; "unknown" for others.
@@ -255,6 +257,70 @@ WEIR_API int32_t weir_driver_list(weir_h engine,
                                   uint32_t cap,
                                   uint32_t *out_n,
                                   struct weir_error *err);
+
+/* ------------------------------------------------------------- credentials */
+
+/* A credential that the program supplies when a connection is being opened: an
+ * access token, say.  Its handle goes into the connection string as a decimal
+ * number, Credential=N; the pool's key holds that number and nothing of the
+ * secret.  Each time a driver needs the credential, a request appears, which the
+ * program answers; a connect that nobody answers for runs into its time-out. */
+
+/* Makes a credential.  Returns WEIR_E_HANDLE, WEIR_E_SPACE, WEIR_E_NOMEM,
+ * WEIR_E_CLOSED.  Owns: *out_credential until weir_credential_close().  Does not
+ * block. */
+WEIR_API int32_t weir_credential_open(weir_h engine,
+                                      weir_h *out_credential,
+                                      struct weir_error *err);
+
+/* Ends a credential: its open requests fail, weir_credential_next() answers
+ * WEIR_E_CLOSED, and later connects that need it fail.  Returns WEIR_OK or
+ * WEIR_E_HANDLE.  Does not block. */
+WEIR_API int32_t weir_credential_close(weir_h credential);
+
+#define WEIR_CRED_PASSWORD    1
+#define WEIR_CRED_BEARER      2 /* OAuth access token */
+#define WEIR_CRED_KERBEROS    3
+#define WEIR_CRED_CLIENT_CERT 4
+
+/* What a driver asks for.  The texts are UTF-8 with a NUL, cut if they do not
+ * fit; "" is absent. */
+struct weir_credential_request {
+  uint32_t struct_size; /* set by the caller */
+  int32_t kind;         /* WEIR_CRED_* */
+  uint32_t attempt;     /* 0 first; more: the last one was refused */
+  uint32_t reserved0;
+  weir_h request;      /* for the answer */
+  char server[256];    /* host,port */
+  char principal[256]; /* the user, if the connection string names one */
+  char resource[512];  /* the audience or SPN that the server named */
+  char authority[512]; /* the issuer that the server named */
+};
+
+/* Waits up to timeout_ns for the next request of a credential.  Returns
+ * WEIR_E_TIMEOUT, WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_ARG.  Several threads may
+ * wait; each request goes to one.  Blocks: up to timeout_ns. */
+WEIR_API int32_t weir_credential_next(weir_h credential,
+                                      int64_t timeout_ns,
+                                      struct weir_credential_request *out,
+                                      struct weir_error *err);
+
+/* Answers a request.  secret: len bytes, 1 to 1 MiB, copied to pages set aside
+ * for secrets and wiped after use.  expires_unix_s: when it ends; 0: not known.
+ * Returns WEIR_E_HANDLE (answered before, or the connect has given up),
+ * WEIR_E_ARG, WEIR_E_NOMEM.  Does not block. */
+WEIR_API int32_t weir_credential_answer(weir_h request,
+                                        const void *secret,
+                                        uint64_t len,
+                                        uint64_t expires_unix_s,
+                                        struct weir_error *err);
+
+/* Refuses a request: the connect fails with message (UTF-8, no secret).  Returns
+ * as weir_credential_answer(). */
+WEIR_API int32_t weir_credential_refuse(weir_h request,
+                                        const char *message,
+                                        uint64_t message_len,
+                                        struct weir_error *err);
 
 /* ------------------------------------------------------------------- pools */
 
@@ -349,9 +415,10 @@ WEIR_API int32_t weir_acquire(weir_h pool,
                               struct weir_error *err);
 
 /* Gives a connection back.  It is reset before anyone else uses it, and closed
- * instead if it is broken, expired or was cleared.  A result that was not read
- * to its end costs the connection: it is closed.  Read on to WEIR_ITEM_DONE to
- * keep it.  Returns WEIR_OK; WEIR_E_HANDLE for a second or
+ * instead if it is broken, expired or was cleared.  An open transaction is rolled
+ * back.  A result that was not read to its end is cancelled and its rest thrown
+ * away, both in the background; a server that does not confirm that within 1 s
+ * costs the connection.  Returns WEIR_OK; WEIR_E_HANDLE for a second or
  * stale release; WEIR_E_BUSY while another call on the lease runs.
  * Does not block and does no network I/O. */
 WEIR_API int32_t weir_release(weir_h lease);
@@ -416,16 +483,18 @@ struct weir_cell {
 #define WEIR_ITEM_COUNT  3 /* a statement ended: row_count */
 #define WEIR_ITEM_NOTICE 4 /* a message of the server: native, severity, ... */
 #define WEIR_ITEM_DONE   5 /* the request ended; the lease is free again */
+#define WEIR_ITEM_OUTPUT 6 /* output parameters: as ROWS, with one row */
 
 /* One piece of a result. */
 struct weir_item {
   uint32_t struct_size; /* set by the caller */
   int32_t type;         /* WEIR_ITEM_* */
-  /* META; valid until the next META or the end of the request. */
+  /* META and OUTPUT; valid until the next of them or the end of the request. */
   const struct weir_column *columns;
-  uint32_t n_columns; /* META and ROWS */
+  uint32_t n_columns; /* META, ROWS and OUTPUT */
   uint32_t columns_stride;
-  /* ROWS; valid until weir_rows_free(rows), whatever becomes of the lease. */
+  /* ROWS and OUTPUT; valid until weir_rows_free(rows), whatever becomes of the
+   * lease. */
   weir_h rows;
   const struct weir_cell *cells; /* row-major, n_rows * n_columns */
   uint64_t n_rows;
@@ -438,16 +507,57 @@ struct weir_item {
   uint32_t
       severity; /* the server's class; over 10 is an error with SQL Server */
   uint32_t line;
-  uint32_t reserved0;
+  uint32_t state; /* the server's state of its number */
+  const char *server;
+  uint64_t server_len;
+  const char *procedure; /* "" when the message is not from one */
+  uint64_t procedure_len;
 };
+
+/* The parameter's value comes back in WEIR_ITEM_OUTPUT. */
+#define WEIR_PARAM_OUT 1u
+
+/* One parameter of a statement.  The type says which member carries the value:
+ *
+ *   NULL                            none
+ *   BOOL, INT                       i
+ *   UINT                            u
+ *   FLOAT                           f
+ *   TEXT, DEC, TIME                 p, n: text, the last two as in cells
+ *   BYTES, UUID                     p, n
+ */
+struct weir_param {
+  uint32_t struct_size; /* sizeof(struct weir_param) */
+  uint32_t flags;       /* WEIR_PARAM_* */
+  int32_t type;         /* WEIR_T_* */
+  uint32_t reserved0;
+  const char *name; /* as the statement writes it: "@a" */
+  uint64_t name_len;
+  const char *native_type; /* such as "nvarchar(50)"; optional */
+  uint64_t native_type_len;
+  const void *p;
+  uint64_t n;
+  int64_t i;
+  uint64_t u;
+  double f;
+};
+
+/* Prepare the statement, or use what the connection has prepared before, as far
+ * as the driver can. */
+#define WEIR_EXEC_PREPARED 1u
 
 struct weir_exec_opts {
   uint32_t struct_size;
-  uint32_t flags;       /* none yet: 0 */
+  uint32_t flags;       /* WEIR_EXEC_* */
   int64_t timeout_ns;   /* for the request to its end; 0 and -1: the pool's
                          * Command Timeout; WEIR_TIMEOUT_NEVER */
   uint32_t batch_rows;  /* most rows in one batch; 0: the driver's choice */
   uint32_t batch_bytes; /* about the most bytes in one batch; 0: likewise */
+  /* Optional: n_params parameters, params_stride bytes apart (0: packed).  They
+   * are copied. */
+  const struct weir_param *params;
+  uint32_t n_params; /* at most 65535 */
+  uint32_t params_stride;
 };
 
 /* Sends a statement.  opts: optional.  The result is read with weir_next()
@@ -485,6 +595,43 @@ WEIR_API int32_t weir_next(weir_h lease,
  * while another thread is inside weir_exec() or weir_next() on the same lease.
  * Does not block. */
 WEIR_API int32_t weir_cancel(weir_h lease);
+
+/* Isolation levels. */
+#define WEIR_ISO_DEFAULT          0 /* as the session has it */
+#define WEIR_ISO_READ_UNCOMMITTED 1
+#define WEIR_ISO_READ_COMMITTED   2
+#define WEIR_ISO_REPEATABLE_READ  3
+#define WEIR_ISO_SERIALIZABLE     4
+#define WEIR_ISO_SNAPSHOT         5
+
+/* Begins a transaction on the lease.  isolation: WEIR_ISO_*.  The level lasts to
+ * the end of the lease; the next user gets the server's default.  One transaction
+ * at a time.  Returns WEIR_E_FAIL, WEIR_E_TIMEOUT (Command Timeout), WEIR_E_BUSY
+ * (a result is still being read), WEIR_E_HANDLE, WEIR_E_ARG,
+ * WEIR_E_UNSUPPORTED, WEIR_E_CANCELLED, WEIR_E_CLOSED, as weir_exec() does.
+ * Blocks: one round trip. */
+WEIR_API int32_t weir_begin(weir_h lease,
+                            int32_t isolation,
+                            struct weir_error *err);
+
+/* Ends it.  When the server has ended the transaction by itself, every statement
+ * fails until the user ends it too; weir_commit() then fails (nothing was
+ * committed) and weir_rollback() succeeds.  A commit whose answer did not come
+ * fails with txn = WEIR_TXN_UNKNOWN and must not be repeated.  Returns as
+ * weir_begin(). */
+WEIR_API int32_t weir_commit(weir_h lease, struct weir_error *err);
+WEIR_API int32_t weir_rollback(weir_h lease, struct weir_error *err);
+
+/* Sets a savepoint in the open transaction, or goes back to one.  name: UTF-8,
+ * 1 to 32 characters.  Returns as weir_begin(). */
+WEIR_API int32_t weir_save(weir_h lease,
+                           const char *name,
+                           uint64_t name_len,
+                           struct weir_error *err);
+WEIR_API int32_t weir_rollback_to(weir_h lease,
+                                  const char *name,
+                                  uint64_t name_len,
+                                  struct weir_error *err);
 
 /* Frees a batch of rows; its cells are gone.  Returns WEIR_OK or
  * WEIR_E_HANDLE.  Does not block. */

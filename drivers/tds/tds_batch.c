@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* tds_batch.c - a batch of SQL text (MS-TDS 2.2.6.7): headers, then UTF-16. */
+#include <string.h>
+
+#include "tds_conn.h"
+#include "tds_text.h"
+
+/* A character, and even a unit of it, may be cut by the end of body. */
+size_t tds_text_out_put(struct tds_text_out *o, uint8_t *body, size_t cap) {
+  size_t n = 0;
+  while (n < cap) {
+    if (o->carry_n == 0) {
+      if (o->text.n == 0) {
+        break;
+      }
+      o->carry_n = (uint8_t)tds_text_put16(tds_text_next(&o->text), o->carry);
+    }
+    size_t k = o->carry_n < cap - n ? o->carry_n : cap - n;
+    memcpy(body + n, o->carry, k);
+    n += k;
+    o->carry_n = (uint8_t)(o->carry_n - k);
+    memmove(o->carry, o->carry + k, o->carry_n);
+  }
+  return n;
+}
+
+bool tds_text_out_over(const struct tds_text_out *o) {
+  return o->text.n == 0 && o->carry_n == 0;
+}
+
+static size_t fill(struct weir_drv_conn *c, uint8_t *body, size_t cap) {
+  size_t n = tds_request_put_head(c, body, cap);
+  return n + tds_text_out_put(&c->request.text, body + n, cap - n);
+}
+
+static bool over(const struct weir_drv_conn *c) {
+  return tds_text_out_over(&c->request.text);
+}
+
+const struct tds_source tds_batch_source = {TDS_PKT_BATCH, fill, over};
