@@ -82,11 +82,22 @@ enum tdsd_op_kind {
   TDSD_OP_ROLLBACK, /* name: a savepoint, or NULL */
   TDSD_OP_SAVE,
   TDSD_OP_WAITFOR,    /* exprs[0]: the delay as text */
-  TDSD_OP_EXEC,       /* name; exprs: arguments */
+  TDSD_OP_EXEC,       /* name, arguments; slot: @rc or TDSD_NO_SLOT */
+  TDSD_OP_EXEC_TEXT,  /* exprs[0]: the text of EXEC (...) */
   TDSD_OP_UNKNOWN,    /* a statement on a table; name: 208 */
   TDSD_OP_JUMP,       /* target */
   TDSD_OP_JUMP_FALSE, /* target unless exprs[0] */
   TDSD_OP_RETURN,
+};
+
+/* No variable. */
+#define TDSD_NO_SLOT 0xFFFFFFFFu
+
+/* One argument of EXEC. */
+struct tdsd_argument {
+  const char *name;       /* with its @; empty = by position */
+  struct tdsd_expr *expr; /* NULL = DEFAULT */
+  uint32_t output;        /* slot of the variable that takes the value */
 };
 
 struct tdsd_op {
@@ -100,11 +111,10 @@ struct tdsd_op {
   const char *text;
   struct tdsd_expr **exprs;
   struct tdsd_select *select;
-};
-
-struct tdsd_variable {
-  const char *name; /* with its @ */
-  struct tdsd_value value;
+  uint32_t narguments;
+  struct tdsd_argument *arguments;
+  uint32_t handler; /* where the CATCH of its TRY begins, or TDSD_NO_SLOT */
+  uint32_t catches; /* how many CATCH blocks it stands in */
 };
 
 struct tdsd_batch {

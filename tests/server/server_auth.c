@@ -120,6 +120,9 @@ static void welcome(struct tdsd_session *session) {
   tdsd_state_init(&session->state, &session->login);
   session->state.version = version;
   session->state.spid = session->spid;
+  session->state.manners = &session->shared->manners;
+  tdsd_answer_session_open(&session->answerers, &session->shared->answerers,
+                           &session->state);
   count_session(session);
   write_welcome(session, size);
   tdsd_session_send(session);

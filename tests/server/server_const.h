@@ -67,6 +67,7 @@
 #define TDSD_TOK_FEATUREEXTACK 0xAEu
 #define TDSD_TOK_ROW           0xD1u
 #define TDSD_TOK_NBCROW        0xD2u
+#define TDSD_TOK_RETURNVALUE   0xACu
 #define TDSD_TOK_ENVCHANGE     0xE3u
 #define TDSD_TOK_DONE          0xFDu
 #define TDSD_TOK_DONEPROC      0xFEu
@@ -81,6 +82,7 @@
 #define TDSD_CMD_ROLLBACK 0x00D2u
 #define TDSD_CMD_BEGIN    0x00D4u
 #define TDSD_CMD_COMMIT   0x00D5u
+#define TDSD_CMD_EXECUTE  0x00E0u
 #define TDSD_CMD_SET      0x00FDu
 
 /* ENVCHANGE types. */
@@ -114,6 +116,9 @@
 /* Columns of one SELECT, and variables of one batch, as in SQL Server. */
 #define TDSD_CAP_COLUMNS      4096u
 #define TDSD_CAP_VARIABLES    2100u
+/* Prepared statements of one session, and the bytes of their texts. */
+#define TDSD_CAP_HANDLES      4096u
+#define TDSD_CAP_HANDLE_BYTES (16u * 1024u * 1024u)
 /* A response is held back while this much waits for a slow reader. */
 #define TDSD_CAP_OUTPUT       (256u * 1024u)
 /* Bytes read ahead from a client whose request is still running. */

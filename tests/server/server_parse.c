@@ -130,8 +130,7 @@ int32_t tdsd_batch_find(const struct tdsd_batch *batch,
   return -1;
 }
 
-/* Appends an operation.  Returns NULL without memory. */
-static struct tdsd_op *add_op(struct tdsd_parser *parser,
+struct tdsd_op *tdsd_parse_op(struct tdsd_parser *parser,
                               enum tdsd_op_kind kind) {
   struct tdsd_batch *batch = parser->batch;
   if (batch->nops == batch->room) {
@@ -148,18 +147,22 @@ static struct tdsd_op *add_op(struct tdsd_parser *parser,
     batch->room = room;
   }
   struct tdsd_op *op = &batch->ops[batch->nops++];
-  *op = (struct tdsd_op){.kind = kind, .line = parser->token.line};
+  *op = (struct tdsd_op){.kind = kind,
+                         .line = parser->token.line,
+                         .slot = TDSD_NO_SLOT,
+                         .handler = TDSD_NO_SLOT,
+                         .catches = parser->catches};
   return op;
 }
 
-static int set_exprs(struct tdsd_op *op, const struct tdsd_expr_list *list) {
+int tdsd_parse_set_exprs(struct tdsd_op *op,
+                         const struct tdsd_expr_list *list) {
   op->exprs = list->exprs;
   op->nexprs = list->n;
   return 0;
 }
 
-/* Values separated by commas. */
-static int parse_list(struct tdsd_parser *parser, struct tdsd_expr_list *list) {
+int tdsd_parse_list(struct tdsd_parser *parser, struct tdsd_expr_list *list) {
   bool more = true;
   while (more) {
     struct tdsd_expr *expr = NULL;
@@ -174,7 +177,7 @@ static int parse_list(struct tdsd_parser *parser, struct tdsd_expr_list *list) {
 
 static int parse_select_op(struct tdsd_parser *parser) {
   struct tdsd_select *select = NULL;
-  struct tdsd_op *op = add_op(parser, TDSD_OP_SELECT);
+  struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_SELECT);
   if (op == NULL || tdsd_parse_select(parser, &select) < 0) {
     return -1;
   }
@@ -185,13 +188,13 @@ static int parse_select_op(struct tdsd_parser *parser) {
 static int parse_print(struct tdsd_parser *parser) {
   struct tdsd_expr_list list = {0};
   struct tdsd_expr *expr = NULL;
-  struct tdsd_op *op = add_op(parser, TDSD_OP_PRINT);
+  struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_PRINT);
   if (op == NULL || tdsd_parse_next(parser) < 0 ||
       tdsd_parse_value(parser, &expr) < 0 ||
       tdsd_parse_append(parser, &list, expr) < 0) {
     return -1;
   }
-  return set_exprs(op, &list);
+  return tdsd_parse_set_exprs(op, &list);
 }
 
 static int parse_raiserror_with(struct tdsd_parser *parser,
@@ -217,15 +220,16 @@ static int parse_raiserror_with(struct tdsd_parser *parser,
 
 static int parse_raiserror(struct tdsd_parser *parser) {
   struct tdsd_expr_list list = {0};
-  struct tdsd_op *op = add_op(parser, TDSD_OP_RAISERROR);
+  struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_RAISERROR);
   if (op == NULL || tdsd_parse_next(parser) < 0 ||
-      tdsd_parse_need_sign(parser, "(") < 0 || parse_list(parser, &list) < 0) {
+      tdsd_parse_need_sign(parser, "(") < 0 ||
+      tdsd_parse_list(parser, &list) < 0) {
     return -1;
   }
   if (list.n < 3 || list.n > 23) {
     return tdsd_parse_bad(parser);
   }
-  (void)set_exprs(op, &list);
+  (void)tdsd_parse_set_exprs(op, &list);
   return tdsd_parse_need_sign(parser, ")") < 0
              ? -1
              : parse_raiserror_with(parser, op);
@@ -233,27 +237,43 @@ static int parse_raiserror(struct tdsd_parser *parser) {
 
 static int parse_throw(struct tdsd_parser *parser) {
   struct tdsd_expr_list list = {0};
-  struct tdsd_op *op = add_op(parser, TDSD_OP_THROW);
-  if (op == NULL || tdsd_parse_next(parser) < 0 ||
-      parse_list(parser, &list) < 0) {
+  struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_THROW);
+  if (op == NULL || tdsd_parse_next(parser) < 0) {
     return -1;
   }
-  return list.n != 3 ? tdsd_parse_bad(parser) : set_exprs(op, &list);
-}
-
-static int parse_assign(struct tdsd_parser *parser, int32_t slot) {
-  struct tdsd_expr_list list = {0};
-  struct tdsd_expr *expr = NULL;
-  struct tdsd_op *op = add_op(parser, TDSD_OP_ASSIGN);
-  if (op == NULL || tdsd_parse_value(parser, &expr) < 0 ||
-      tdsd_parse_append(parser, &list, expr) < 0) {
+  bool alone = tdsd_parse_ends(parser);
+  if (alone && parser->catches != 0) {
+    return 0;
+  }
+  if (alone) {
+    return tdsd_fault_set(parser->fault, 10704, 15,
+                          "To rethrow an error, a THROW statement must be used "
+                          "inside a CATCH block. Insert the THROW statement "
+                          "inside a CATCH block, or add error parameters to "
+                          "the THROW statement.");
+  }
+  if (tdsd_parse_list(parser, &list) < 0) {
     return -1;
   }
-  op->slot = (uint32_t)slot;
-  return set_exprs(op, &list);
+  return list.n != 3 ? tdsd_parse_bad(parser) : tdsd_parse_set_exprs(op, &list);
 }
 
-static int parse_set_variable(struct tdsd_parser *parser) {
+int tdsd_parse_token_text(struct tdsd_parser *parser, const char **out_text) {
+  *out_text =
+      tdsd_arena_copy(parser->arena, parser->token.text, parser->token.len);
+  return *out_text == NULL ? tdsd_parse_no_memory(parser)
+                           : tdsd_parse_next(parser);
+}
+
+bool tdsd_parse_ends(const struct tdsd_parser *parser) {
+  const struct tdsd_token *token = &parser->token;
+  return token->lexeme == TDSD_LEX_END || tdsd_lex_is_sign(token, ";") ||
+         (token->lexeme == TDSD_LEX_WORD && !tdsd_lex_is(token, "null") &&
+          !tdsd_lex_is(token, "default") &&
+          tdsd_lex_is_reserved(token->text, token->len));
+}
+
+int tdsd_parse_slot(struct tdsd_parser *parser, uint32_t *out_slot) {
   const struct tdsd_token *token = &parser->token;
   int32_t slot = tdsd_batch_find(parser->batch, token->text, token->len);
   if (slot < 0) {
@@ -261,350 +281,28 @@ static int parse_set_variable(struct tdsd_parser *parser) {
         parser->fault, 137, 15, "Must declare the scalar variable \"%.*s\".",
         (int)(token->len < 128 ? token->len : 128), token->text);
   }
-  return tdsd_parse_next(parser) < 0 || tdsd_parse_need_sign(parser, "=") < 0
-             ? -1
-             : parse_assign(parser, slot);
-}
-
-static int token_text(struct tdsd_parser *parser, const char **out_text) {
-  *out_text =
-      tdsd_arena_copy(parser->arena, parser->token.text, parser->token.len);
-  return *out_text == NULL ? tdsd_parse_no_memory(parser)
-                           : tdsd_parse_next(parser);
-}
-
-/* The value of an option: a word, a string, a number, perhaps negative. */
-static int parse_option_value(struct tdsd_parser *parser,
-                              const char **out_value) {
-  bool minus = false;
-  if (tdsd_parse_eat_sign(parser, "-", &minus) < 0) {
-    return -1;
-  }
-  if (parser->token.lexeme == TDSD_LEX_END ||
-      parser->token.lexeme == TDSD_LEX_SIGN) {
-    return tdsd_parse_bad(parser);
-  }
-  if (token_text(parser, out_value) < 0) {
-    return -1;
-  }
-  if (minus) {
-    size_t len = strlen(*out_value);
-    char *negative = tdsd_arena_take(parser->arena, len + 2);
-    if (negative == NULL) {
-      return tdsd_parse_no_memory(parser);
-    }
-    negative[0] = '-';
-    memcpy(negative + 1, *out_value, len);
-    *out_value = negative;
-  }
-  return 0;
-}
-
-/* SET TRANSACTION ISOLATION LEVEL READ COMMITTED and its like. */
-static int parse_isolation(struct tdsd_parser *parser) {
-  static const char *const levels[][2] = {{"read", "uncommitted"},
-                                          {"read", "committed"},
-                                          {"repeatable", "read"},
-                                          {"serializable", NULL},
-                                          {"snapshot", NULL}};
-  struct tdsd_op *op = add_op(parser, TDSD_OP_SET_OPTION);
-  if (op == NULL || tdsd_parse_next(parser) < 0 ||
-      tdsd_parse_need(parser, "isolation") < 0 ||
-      tdsd_parse_need(parser, "level") < 0) {
-    return -1;
-  }
-  struct tdsd_token first = parser->token;
-  if (first.lexeme != TDSD_LEX_WORD || tdsd_parse_next(parser) < 0) {
-    return tdsd_parse_bad(parser);
-  }
-  op->name = "isolation";
-  for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-    if (!tdsd_lex_is(&first, levels[i][0])) {
-      continue;
-    }
-    if (levels[i][1] == NULL || tdsd_lex_is(&parser->token, levels[i][1])) {
-      static const char *const numbers[] = {"1", "2", "3", "4", "5"};
-      op->text = numbers[i];
-      return levels[i][1] == NULL ? 0 : tdsd_parse_next(parser);
-    }
-  }
-  return tdsd_parse_bad(parser);
-}
-
-/* SET a, b ON: one operation for each name. */
-static int parse_set_options(struct tdsd_parser *parser) {
-  uint32_t first = parser->batch->nops;
-  bool more = true;
-  const char *value = NULL;
-  while (more) {
-    struct tdsd_op *op = add_op(parser, TDSD_OP_SET_OPTION);
-    if (op == NULL || parser->token.lexeme != TDSD_LEX_WORD) {
-      return op == NULL ? -1 : tdsd_parse_bad(parser);
-    }
-    if (token_text(parser, &op->name) < 0 ||
-        tdsd_parse_eat_sign(parser, ",", &more) < 0) {
-      return -1;
-    }
-    /* SET STATISTICS IO, IDENTITY_INSERT t and OFFSETS take one word more. */
-    if (!more && strcasecmp(op->name, "statistics") == 0 &&
-        token_text(parser, &op->name) < 0) {
-      return -1;
-    }
-  }
-  if (parse_option_value(parser, &value) < 0) {
-    return -1;
-  }
-  for (uint32_t i = first; i < parser->batch->nops; i++) {
-    parser->batch->ops[i].text = value;
-  }
-  return 0;
-}
-
-static int parse_set(struct tdsd_parser *parser) {
-  if (tdsd_parse_next(parser) < 0) {
-    return -1;
-  }
-  if (parser->token.lexeme == TDSD_LEX_VARIABLE) {
-    return parse_set_variable(parser);
-  }
-  if (tdsd_lex_is(&parser->token, "transaction") ||
-      tdsd_lex_is(&parser->token, "tran")) {
-    return parse_isolation(parser);
-  }
-  return parse_set_options(parser);
-}
-
-/* Adds a variable; a name is there only once. */
-static int add_variable(struct tdsd_parser *parser,
-                        const struct tdsd_variable *variable) {
-  struct tdsd_batch *batch = parser->batch;
-  if (batch->nvariables == batch->variables_room) {
-    uint32_t room = batch->nvariables < 8 ? 16 : 2 * batch->nvariables;
-    struct tdsd_variable *variables =
-        tdsd_arena_take(parser->arena, room * sizeof *variables);
-    if (variables == NULL) {
-      return tdsd_parse_no_memory(parser);
-    }
-    if (batch->nvariables != 0) {
-      memcpy(variables, batch->variables,
-             batch->nvariables * sizeof *variables);
-    }
-    batch->variables = variables;
-    batch->variables_room = room;
-  }
-  batch->variables[batch->nvariables++] = *variable;
-  return 0;
-}
-
-static int declare_one(struct tdsd_parser *parser) {
-  struct tdsd_batch *batch = parser->batch;
-  const struct tdsd_token *token = &parser->token;
-  if (token->lexeme != TDSD_LEX_VARIABLE ||
-      batch->nvariables == TDSD_CAP_VARIABLES) {
-    return tdsd_parse_bad(parser);
-  }
-  if (tdsd_batch_find(batch, token->text, token->len) >= 0) {
-    return tdsd_fault_set(parser->fault, 134, 15,
-                          "The variable name '%.*s' has already been declared.",
-                          (int)(token->len < 128 ? token->len : 128),
-                          token->text);
-  }
-  struct tdsd_variable variable = {.value = {.is_null = true, .bytes = ""}};
-  bool as = false;
-  bool assigned = false;
-  if (token_text(parser, &variable.name) < 0 ||
-      tdsd_parse_eat(parser, "as", &as) < 0 ||
-      tdsd_parse_type(parser, 1, &variable.value.type) < 0) {
-    return -1;
-  }
-  int32_t slot = (int32_t)batch->nvariables;
-  if (add_variable(parser, &variable) < 0) {
-    return -1;
-  }
-  if (tdsd_parse_eat_sign(parser, "=", &assigned) < 0) {
-    return -1;
-  }
-  return assigned ? parse_assign(parser, slot) : 0;
-}
-
-static int parse_declare(struct tdsd_parser *parser) {
-  bool more = true;
-  if (tdsd_parse_next(parser) < 0) {
-    return -1;
-  }
-  while (more) {
-    if (declare_one(parser) < 0 ||
-        tdsd_parse_eat_sign(parser, ",", &more) < 0) {
-      return -1;
-    }
-  }
+  *out_slot = (uint32_t)slot;
   return 0;
 }
 
 static int parse_use(struct tdsd_parser *parser) {
-  struct tdsd_op *op = add_op(parser, TDSD_OP_USE);
+  struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_USE);
   return op == NULL || tdsd_parse_next(parser) < 0
              ? -1
              : tdsd_parse_name(parser, &op->name);
 }
 
-/* The name of a transaction may be left out, bare, quoted or a variable. */
-static int parse_transaction_name(struct tdsd_parser *parser,
-                                  const char **out_name) {
-  bool named = parser->token.lexeme == TDSD_LEX_QUOTED ||
-               parser->token.lexeme == TDSD_LEX_VARIABLE ||
-               (parser->token.lexeme == TDSD_LEX_WORD &&
-                !tdsd_lex_is_reserved(parser->token.text, parser->token.len));
-  return named ? token_text(parser, out_name) : 0;
-}
-
-static int parse_transaction(struct tdsd_parser *parser,
-                             enum tdsd_op_kind kind) {
-  struct tdsd_op *op = add_op(parser, kind);
-  bool word = false;
-  if (op == NULL || tdsd_parse_eat(parser, "transaction", &word) < 0 ||
-      (!word && tdsd_parse_eat(parser, "tran", &word) < 0)) {
-    return -1;
-  }
-  if (!word) {
-    bool work = false; /* COMMIT, COMMIT WORK */
-    return kind == TDSD_OP_SAVE ? tdsd_parse_bad(parser)
-                                : tdsd_parse_eat(parser, "work", &work);
-  }
-  if (parse_transaction_name(parser, &op->name) < 0) {
-    return -1;
-  }
-  return kind == TDSD_OP_SAVE && op->name == NULL ? tdsd_parse_bad(parser) : 0;
-}
-
-/* Passes over semicolons.  Stores whether a statement follows. */
-static int more_statements(struct tdsd_parser *parser, bool *out_more) {
-  bool semicolon = true;
-  while (semicolon) {
-    if (tdsd_parse_eat_sign(parser, ";", &semicolon) < 0) {
-      return -1;
-    }
-  }
-  *out_more = parser->token.lexeme != TDSD_LEX_END;
-  return 0;
-}
-
-static int parse_statement(struct tdsd_parser *parser);
-
-static int parse_block(struct tdsd_parser *parser) {
-  bool more = true;
-  for (unsigned n = 0;; n++) {
-    if (more_statements(parser, &more) < 0) {
-      return -1;
-    }
-    if (!more || (n == 0 && tdsd_lex_is(&parser->token, "end"))) {
-      return tdsd_parse_bad(parser);
-    }
-    if (tdsd_lex_is(&parser->token, "end")) {
-      return tdsd_parse_next(parser);
-    }
-    if (parse_statement(parser) < 0) {
-      return -1;
-    }
-  }
-}
-
-static int parse_begin(struct tdsd_parser *parser) {
-  if (tdsd_parse_next(parser) < 0) {
-    return -1;
-  }
-  if (tdsd_lex_is(&parser->token, "tran") ||
-      tdsd_lex_is(&parser->token, "transaction")) {
-    return parse_transaction(parser, TDSD_OP_BEGIN);
-  }
-  return parse_block(parser);
-}
-
-/* Adds a jump unless the condition holds.  Returns its place or -1. */
-static int32_t add_guard(struct tdsd_parser *parser) {
-  struct tdsd_expr_list list = {0};
-  struct tdsd_expr *condition = NULL;
-  uint32_t at = parser->batch->nops;
-  if (add_op(parser, TDSD_OP_JUMP_FALSE) == NULL ||
-      tdsd_parse_next(parser) < 0 ||
-      tdsd_parse_condition(parser, &condition) < 0 ||
-      tdsd_parse_append(parser, &list, condition) < 0) {
-    return -1;
-  }
-  (void)set_exprs(&parser->batch->ops[at], &list);
-  return (int32_t)at;
-}
-
-static int parse_if(struct tdsd_parser *parser) {
-  bool other = false;
-  int32_t guard = add_guard(parser);
-  if (guard < 0 || parse_statement(parser) < 0) {
-    return -1;
-  }
-  bool semicolon = false;
-  if (tdsd_parse_eat_sign(parser, ";", &semicolon) < 0 ||
-      tdsd_parse_eat(parser, "else", &other) < 0) {
-    return -1;
-  }
-  if (other) {
-    uint32_t jump = parser->batch->nops;
-    if (add_op(parser, TDSD_OP_JUMP) == NULL) {
-      return -1;
-    }
-    parser->batch->ops[guard].target = parser->batch->nops;
-    if (parse_statement(parser) < 0) {
-      return -1;
-    }
-    parser->batch->ops[jump].target = parser->batch->nops;
-  } else {
-    parser->batch->ops[guard].target = parser->batch->nops;
-  }
-  return 0;
-}
-
-static int parse_while(struct tdsd_parser *parser) {
-  int32_t guard = add_guard(parser);
-  if (guard < 0 || parse_statement(parser) < 0) {
-    return -1;
-  }
-  struct tdsd_op *back = add_op(parser, TDSD_OP_JUMP);
-  if (back == NULL) {
-    return -1;
-  }
-  back->target = (uint32_t)guard;
-  parser->batch->ops[guard].target = parser->batch->nops;
-  return 0;
-}
-
 static int parse_waitfor(struct tdsd_parser *parser) {
   struct tdsd_expr_list list = {0};
   struct tdsd_expr *expr = NULL;
-  struct tdsd_op *op = add_op(parser, TDSD_OP_WAITFOR);
+  struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_WAITFOR);
   if (op == NULL || tdsd_parse_next(parser) < 0 ||
       tdsd_parse_need(parser, "delay") < 0 ||
       tdsd_parse_value(parser, &expr) < 0 ||
       tdsd_parse_append(parser, &list, expr) < 0) {
     return -1;
   }
-  return set_exprs(op, &list);
-}
-
-static int parse_exec(struct tdsd_parser *parser) {
-  struct tdsd_expr_list list = {0};
-  struct tdsd_op *op = add_op(parser, TDSD_OP_EXEC);
-  const char *last = NULL;
-  if (op == NULL || tdsd_parse_next(parser) < 0 ||
-      tdsd_parse_dotted(parser, &op->name, &last) < 0) {
-    return -1;
-  }
-  op->text = last;
-  bool arguments = parser->token.lexeme != TDSD_LEX_END &&
-                   parser->token.lexeme != TDSD_LEX_WORD &&
-                   !tdsd_lex_is_sign(&parser->token, ";");
-  if (arguments && parse_list(parser, &list) < 0) {
-    return -1;
-  }
-  return set_exprs(op, &list);
+  return tdsd_parse_set_exprs(op, &list);
 }
 
 /* INSERT, UPDATE, DELETE, CREATE ... on tables: there are none, so only the name
@@ -613,7 +311,7 @@ static int parse_table_statement(struct tdsd_parser *parser) {
   static const char *const fillers[] = {
       "insert",   "into",  "update", "delete", "from",
       "truncate", "table", "drop",   "alter",  "merge"};
-  struct tdsd_op *op = add_op(parser, TDSD_OP_UNKNOWN);
+  struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_UNKNOWN);
   bool filler = true;
   if (op == NULL) {
     return -1;
@@ -639,27 +337,6 @@ static int parse_table_statement(struct tdsd_parser *parser) {
   return 0;
 }
 
-static int parse_return(struct tdsd_parser *parser) {
-  return add_op(parser, TDSD_OP_RETURN) == NULL ? -1 : tdsd_parse_next(parser);
-}
-
-static int parse_commit(struct tdsd_parser *parser) {
-  return tdsd_parse_next(parser) < 0
-             ? -1
-             : parse_transaction(parser, TDSD_OP_COMMIT);
-}
-
-static int parse_rollback(struct tdsd_parser *parser) {
-  return tdsd_parse_next(parser) < 0
-             ? -1
-             : parse_transaction(parser, TDSD_OP_ROLLBACK);
-}
-
-static int parse_save(struct tdsd_parser *parser) {
-  return tdsd_parse_next(parser) < 0 ? -1
-                                     : parse_transaction(parser, TDSD_OP_SAVE);
-}
-
 static const struct {
   const char *word;
   int (*parse)(struct tdsd_parser *parser);
@@ -668,19 +345,21 @@ static const struct {
     {"print", parse_print},
     {"raiserror", parse_raiserror},
     {"throw", parse_throw},
-    {"set", parse_set},
-    {"declare", parse_declare},
+    {"set", tdsd_parse_set},
+    {"declare", tdsd_parse_declare},
     {"use", parse_use},
-    {"begin", parse_begin},
-    {"commit", parse_commit},
-    {"rollback", parse_rollback},
-    {"save", parse_save},
-    {"if", parse_if},
-    {"while", parse_while},
+    {"begin", tdsd_parse_begin},
+    {"commit", tdsd_parse_commit},
+    {"rollback", tdsd_parse_rollback},
+    {"save", tdsd_parse_save},
+    {"if", tdsd_parse_if},
+    {"while", tdsd_parse_while},
+    {"break", tdsd_parse_break},
+    {"continue", tdsd_parse_continue},
     {"waitfor", parse_waitfor},
-    {"exec", parse_exec},
-    {"execute", parse_exec},
-    {"return", parse_return},
+    {"exec", tdsd_parse_exec},
+    {"execute", tdsd_parse_exec},
+    {"return", tdsd_parse_return},
     {"insert", parse_table_statement},
     {"update", parse_table_statement},
     {"delete", parse_table_statement},
@@ -690,7 +369,7 @@ static const struct {
     {"merge", parse_table_statement},
 };
 
-static int parse_statement(struct tdsd_parser *parser) {
+int tdsd_parse_statement(struct tdsd_parser *parser) {
   bool semicolon = true;
   while (semicolon) {
     if (tdsd_parse_eat_sign(parser, ";", &semicolon) < 0) {
@@ -725,8 +404,8 @@ int tdsd_parse(const char *sql,
     return -1;
   }
   while (more) {
-    if (more_statements(&parser, &more) < 0 ||
-        (more && parse_statement(&parser) < 0)) {
+    if (tdsd_parse_more(&parser, &more) < 0 ||
+        (more && tdsd_parse_statement(&parser) < 0)) {
       fault->line = parser.token.line;
       return -1;
     }

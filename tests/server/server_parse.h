@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From T-SQL text to a batch.  server_parse.c holds statements,
+/* From T-SQL text to a batch.  server_parse.c holds the tools and small
+ * statements, server_parse_set.c, _flow.c and _exec.c those they are named for,
  * server_parse_select.c queries, server_parse_expr.c expressions and types. */
 #ifndef TDSD_SERVER_PARSE_H
 #define TDSD_SERVER_PARSE_H
@@ -7,13 +8,21 @@
 #include "server_ast.h"
 #include "server_lex.h"
 
+/* A WHILE that is being read. */
+struct tdsd_loop {
+  uint32_t start;
+  uint32_t last_break; /* a chain through the targets; TDSD_NO_SLOT ends it */
+};
+
 struct tdsd_parser {
   struct tdsd_lexer lexer;
   struct tdsd_token token; /* the one looked at */
   struct tdsd_arena *arena;
   struct tdsd_fault *fault;
   struct tdsd_batch *batch;
-  unsigned depth; /* of nested expressions and blocks */
+  struct tdsd_loop *loop; /* the innermost; NULL = none */
+  unsigned depth;         /* of nested expressions and blocks */
+  uint32_t catches;       /* CATCH blocks around */
 };
 
 /* Parses sql into *batch, whose variables may hold parameters already.
@@ -56,6 +65,35 @@ int tdsd_parse_type(struct tdsd_parser *parser,
 int tdsd_parse_select(struct tdsd_parser *parser,
                       struct tdsd_select **out_select);
 
+/* Appends an operation.  It stays where it is until the next is appended.
+ * Returns NULL without memory. */
+struct tdsd_op *tdsd_parse_op(struct tdsd_parser *parser,
+                              enum tdsd_op_kind kind);
+/* The text of the token looked at, which is passed over. */
+int tdsd_parse_token_text(struct tdsd_parser *parser, const char **out_text);
+/* The slot of the variable looked at, which is not passed over. */
+int tdsd_parse_slot(struct tdsd_parser *parser, uint32_t *out_slot);
+/* Passes over semicolons.  Stores whether a statement follows. */
+int tdsd_parse_more(struct tdsd_parser *parser, bool *out_more);
+/* Whether the token looked at cannot go on with a statement's arguments: the
+ * end, a semicolon or a keyword. */
+bool tdsd_parse_ends(const struct tdsd_parser *parser);
+
+/* One statement, by its first word. */
+int tdsd_parse_statement(struct tdsd_parser *parser);
+int tdsd_parse_set(struct tdsd_parser *parser);
+int tdsd_parse_declare(struct tdsd_parser *parser);
+int tdsd_parse_begin(struct tdsd_parser *parser);
+int tdsd_parse_commit(struct tdsd_parser *parser);
+int tdsd_parse_rollback(struct tdsd_parser *parser);
+int tdsd_parse_save(struct tdsd_parser *parser);
+int tdsd_parse_if(struct tdsd_parser *parser);
+int tdsd_parse_while(struct tdsd_parser *parser);
+int tdsd_parse_break(struct tdsd_parser *parser);
+int tdsd_parse_continue(struct tdsd_parser *parser);
+int tdsd_parse_return(struct tdsd_parser *parser);
+int tdsd_parse_exec(struct tdsd_parser *parser);
+
 /* Appends an expression to a growing list in the arena. */
 struct tdsd_expr_list {
   struct tdsd_expr **exprs;
@@ -65,6 +103,11 @@ struct tdsd_expr_list {
 int tdsd_parse_append(struct tdsd_parser *parser,
                       struct tdsd_expr_list *list,
                       struct tdsd_expr *expr);
+
+/* Values separated by commas. */
+int tdsd_parse_list(struct tdsd_parser *parser, struct tdsd_expr_list *list);
+/* Gives an operation its expressions.  Returns 0. */
+int tdsd_parse_set_exprs(struct tdsd_op *op, const struct tdsd_expr_list *list);
 
 /* The slot of a variable, -1 if it was not declared. */
 int32_t tdsd_batch_find(const struct tdsd_batch *batch,

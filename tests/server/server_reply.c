@@ -110,14 +110,36 @@ void tdsd_write_return_status(const struct tdsd_writer *writer,
   tdsd_buf_u32(writer->reply, (uint32_t)status);
 }
 
+static void write_user_type(const struct tdsd_writer *writer, uint32_t type) {
+  if (writer->version == TDSD_V71) {
+    tdsd_buf_u16(writer->reply, type);
+  } else {
+    tdsd_buf_u32(writer->reply, type);
+  }
+}
+
+/* Before 7.2 the ordinal and the name came the same way, the status, too. */
+void tdsd_write_return_value(const struct tdsd_writer *writer,
+                             uint32_t ordinal,
+                             const char *name,
+                             const struct tdsd_value *value) {
+  struct tdsd_buf *reply = writer->reply;
+  struct tdsd_type type = value->type;
+  type.nullable = true;
+  tdsd_buf_u8(reply, TDSD_TOK_RETURNVALUE);
+  tdsd_buf_u16(reply, ordinal);
+  tdsd_buf_b_varchar(reply, name);
+  tdsd_buf_u8(reply, 1); /* an output parameter, no function's result */
+  write_user_type(writer, 0);
+  tdsd_buf_u16(reply, 1); /* nullable */
+  tdsd_write_type(writer, &type);
+  tdsd_write_value(writer, &type, value);
+}
+
 static void write_column(const struct tdsd_writer *writer,
                          const struct tdsd_column *column) {
   struct tdsd_buf *reply = writer->reply;
-  if (writer->version == TDSD_V71) {
-    tdsd_buf_u16(reply, 0);
-  } else {
-    tdsd_buf_u32(reply, 0);
-  }
+  write_user_type(writer, 0);
   /* Bit 5: computed, which every column here is. */
   tdsd_buf_u16(reply, 0x20u | (column->type.nullable ? 1u : 0u));
   tdsd_write_type(writer, &column->type);

@@ -48,6 +48,12 @@ void tdsd_write_done(const struct tdsd_writer *writer,
 
 void tdsd_write_return_status(const struct tdsd_writer *writer, int32_t status);
 
+/* RETURNVALUE of an output parameter; its type is the value's. */
+void tdsd_write_return_value(const struct tdsd_writer *writer,
+                             uint32_t ordinal,
+                             const char *name,
+                             const struct tdsd_value *value);
+
 void tdsd_write_columns(const struct tdsd_writer *writer,
                         const struct tdsd_column *columns,
                         size_t n);

@@ -2,10 +2,8 @@
 #include "server_rpc.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "server_const.h"
-#include "server_lex.h"
 #include "server_rpc_value.h"
 #include "server_text.h"
 
@@ -14,31 +12,52 @@
 #define STATUS_OUTPUT  0x01u
 #define STATUS_KNOWN   0x03u
 
-/* One call while it is read. */
-struct call {
+#define STATUS_DEFAULT 0x02u
+#define BATCH_FLAG     0xFFu
+#define NO_EXEC_FLAG   0xFEu
+#define BATCH_FLAG_71  0x80u
+
+/* One message while it is read. */
+struct reading {
   struct tdsd_reader reader;
+  uint32_t version;
   struct tdsd_arena *arena;
+  struct tdsd_fault *fault;
   struct tdsd_problem *problem;
-  const char *name;
-  struct tdsd_variable *params;
-  uint32_t nparams;
-  bool output; /* one of them is OUTPUT */
-  bool more;   /* another call follows */
 };
 
-static int read_text(struct call *call, size_t units, const char **out_text) {
-  const uint8_t *bytes = tdsd_read_bytes(&call->reader, 2 * units);
-  char *text = tdsd_arena_take(call->arena, 3 * units + 1);
-  if (bytes == NULL || text == NULL) {
+static int no_memory(const struct reading *reading) {
+  return tdsd_problem_set(reading->problem, "no memory for an RPC");
+}
+
+static int read_text(struct reading *reading,
+                     size_t units,
+                     const char **out_text) {
+  const uint8_t *bytes = tdsd_read_bytes(&reading->reader, 2 * units);
+  if (bytes == NULL) {
     return tdsd_problem_set(
-        call->problem, "a name of %zu units in an RPC does not fit", units);
+        reading->problem, "a name of %zu units in an RPC does not fit", units);
+  }
+  char *text = tdsd_arena_take(reading->arena, 3 * units + 1);
+  if (text == NULL) {
+    return no_memory(reading);
   }
   (void)tdsd_text_from_w16(bytes, units, text);
   *out_text = text;
   return 0;
 }
 
-static int read_name(struct call *call) {
+/* What stands behind the last dot, without brackets around it. */
+static const char *last_part(struct tdsd_arena *arena, const char *whole) {
+  const char *dot = strrchr(whole, '.');
+  const char *part = dot == NULL ? whole : dot + 1;
+  size_t len = strlen(part);
+  bool quoted = len >= 2 && part[0] == '[' && part[len - 1] == ']';
+  return tdsd_arena_copy(arena, quoted ? part + 1 : part,
+                         quoted ? len - 2 : len);
+}
+
+static int read_name(struct reading *reading, struct tdsd_call *call) {
   static const char *const names[] = {"",
                                       "sp_cursor",
                                       "sp_cursoropen",
@@ -55,154 +74,147 @@ static int read_name(struct call *call) {
                                       "sp_prepexec",
                                       "sp_prepexecrpc",
                                       "sp_unprepare"};
-  uint32_t units = tdsd_read_u16(&call->reader);
+  uint32_t units = tdsd_read_u16(&reading->reader);
   if (units == 0xFFFF) {
-    uint32_t id = tdsd_read_u16(&call->reader);
+    uint32_t id = tdsd_read_u16(&reading->reader);
     if (id == 0 || id >= sizeof names / sizeof names[0]) {
       return tdsd_problem_set(
-          call->problem, "RPC of unknown procedure number %u", (unsigned)id);
+          reading->problem, "RPC of unknown procedure number %u", (unsigned)id);
     }
     call->name = names[id];
+    call->whole = names[id];
     return 0;
   }
   if (units == 0 || units > NAME_UNITS_MAX) {
-    return tdsd_problem_set(call->problem, "RPC name of %u units",
+    return tdsd_problem_set(reading->problem, "RPC name of %u units",
                             (unsigned)units);
   }
-  return read_text(call, units, &call->name);
-}
-
-static int read_param(struct call *call, struct tdsd_variable *param) {
-  size_t units = tdsd_read_u8(&call->reader);
-  if (read_text(call, units, &param->name) < 0) {
+  if (read_text(reading, units, &call->whole) < 0) {
     return -1;
   }
-  uint32_t status = tdsd_read_u8(&call->reader);
+  call->name = last_part(reading->arena, call->whole);
+  return call->name == NULL ? no_memory(reading) : 0;
+}
+
+static int read_param(struct reading *reading, struct tdsd_variable *param) {
+  size_t units = tdsd_read_u8(&reading->reader);
+  *param = (struct tdsd_variable){.name = ""};
+  if (read_text(reading, units, &param->name) < 0) {
+    return -1;
+  }
+  uint32_t status = tdsd_read_u8(&reading->reader);
   if ((status & ~STATUS_KNOWN) != 0) {
-    return tdsd_problem_set(call->problem, "RPC parameter status 0x%02x",
+    return tdsd_problem_set(reading->problem, "RPC parameter status 0x%02x",
                             (unsigned)status);
   }
   if (param->name[0] != 0 && param->name[0] != '@') {
-    return tdsd_problem_set(call->problem,
+    return tdsd_problem_set(reading->problem,
                             "RPC parameter name '%.60s' has no @", param->name);
   }
-  call->output = call->output || (status & STATUS_OUTPUT) != 0;
-  return tdsd_rpc_value(&call->reader, call->arena, &param->value,
-                        call->problem);
+  param->output = (status & STATUS_OUTPUT) != 0;
+  param->is_default = (status & STATUS_DEFAULT) != 0;
+  return tdsd_rpc_value(&reading->reader, reading->arena, &param->value,
+                        reading->fault, reading->problem);
+}
+
+/* Whether the byte at hand ends a call's parameters.  80 did so before 7.2,
+ * where a name of 128 units cannot be (names are shorter). */
+static bool at_separator(const struct reading *reading) {
+  uint8_t first = reading->reader.at[0];
+  return first == BATCH_FLAG || first == NO_EXEC_FLAG ||
+         (reading->version == TDSD_V71 && first == BATCH_FLAG_71);
+}
+
+static int grow_params(struct reading *reading,
+                       struct tdsd_call *call,
+                       uint32_t *room) {
+  if (call->nparams == TDSD_CAP_VARIABLES) {
+    return tdsd_problem_set(reading->problem, "RPC with over 2100 parameters");
+  }
+  if (call->nparams < *room) {
+    return 0;
+  }
+  uint32_t more = *room == 0 ? 8 : 2 * *room;
+  struct tdsd_variable *params =
+      tdsd_arena_take(reading->arena, more * sizeof *params);
+  if (params == NULL) {
+    return no_memory(reading);
+  }
+  if (call->nparams != 0) {
+    memcpy(params, call->params, call->nparams * sizeof *params);
+  }
+  call->params = params;
+  *room = more;
+  return 0;
 }
 
 /* Parameters, up to the end or the mark of another call. */
-static int read_params(struct call *call) {
+static int read_params(struct reading *reading, struct tdsd_call *call) {
   uint32_t room = 0;
-  while (call->reader.left != 0) {
-    uint8_t first = call->reader.at[0];
-    if (first == 0xFF || first == 0xFE || first == 0x80) {
-      call->more = true;
-      return 0;
-    }
-    if (call->nparams == TDSD_CAP_VARIABLES) {
-      return tdsd_problem_set(call->problem, "RPC with over 2100 parameters");
-    }
-    if (call->nparams == room) {
-      room = room == 0 ? 8 : 2 * room;
-      struct tdsd_variable *params =
-          tdsd_arena_take(call->arena, room * sizeof *params);
-      if (params == NULL) {
-        return tdsd_problem_set(call->problem, "no memory for parameters");
-      }
-      if (call->nparams != 0) {
-        memcpy(params, call->params, call->nparams * sizeof *params);
-      }
-      call->params = params;
-    }
-    if (read_param(call, &call->params[call->nparams]) < 0) {
+  while (reading->reader.left != 0 && !at_separator(reading)) {
+    if (grow_params(reading, call, &room) < 0 ||
+        read_param(reading, &call->params[call->nparams]) < 0) {
       return -1;
+    }
+    if (reading->fault->number != 0) {
+      return 0;
     }
     call->nparams++;
   }
   return 0;
 }
 
-/* Parameters without names take those of the declaration, in its order. */
-static void name_params(struct call *call, const struct tdsd_value *declared) {
-  struct tdsd_lexer lexer = {.sql = declared->bytes,
-                             .len = declared->len,
-                             .line = 1,
-                             .arena = call->arena};
-  struct tdsd_token token = {.lexeme = TDSD_LEX_WORD};
-  struct tdsd_fault fault;
-  uint32_t i = 2;
-  while (i < call->nparams && tdsd_lex_next(&lexer, &token, &fault) == 0 &&
-         token.lexeme != TDSD_LEX_END) {
-    if (token.lexeme != TDSD_LEX_VARIABLE) {
-      continue;
-    }
-    if (call->params[i].name[0] == 0) {
-      const char *name = tdsd_arena_copy(call->arena, token.text, token.len);
-      call->params[i].name = name != NULL ? name : "";
-    }
-    i++;
+static int read_call(struct reading *reading, struct tdsd_call **out_call) {
+  struct tdsd_call *call = tdsd_arena_take(reading->arena, sizeof *call);
+  if (call == NULL) {
+    return no_memory(reading);
   }
-}
-
-static bool is_text(const struct tdsd_value *value) {
-  return tdsd_kind_is_text(value->type.kind) && !value->is_null;
-}
-
-/* What we cannot do is told as an error, because the bytes were right. */
-static int check_served(struct call *call, struct tdsd_fault *fault) {
-  if (strcasecmp(call->name, "sp_executesql") != 0) {
-    return tdsd_fault_set(fault, 2812, 16,
-                          "Could not find stored procedure '%.128s'.",
-                          call->name);
+  if (read_name(reading, call) < 0) {
+    return -1;
   }
-  if (call->more || call->output) {
-    return tdsd_fault_set(fault, 40000, 16, "%s not built yet.",
-                          call->more ? "Several calls in one RPC are"
-                                     : "OUTPUT parameters are");
+  call->flags = tdsd_read_u16(&reading->reader);
+  if ((call->flags & ~FLAGS_KNOWN) != 0) {
+    return tdsd_problem_set(reading->problem, "RPC option flags 0x%04x",
+                            (unsigned)call->flags);
   }
-  if (call->nparams == 0 || !is_text(&call->params[0].value) ||
-      (call->nparams > 1 && !is_text(&call->params[1].value))) {
-    return tdsd_fault_set(fault, 214, 16,
-                          "Procedure expects parameter '@statement' of type "
-                          "'ntext/nchar/nvarchar'.");
+  if (read_params(reading, call) < 0) {
+    return -1;
   }
+  if (reading->reader.over) {
+    return tdsd_problem_set(reading->problem, "RPC ends too early");
+  }
+  *out_call = call;
   return 0;
 }
 
 int tdsd_rpc_parse(const uint8_t *body,
                    size_t len,
+                   uint32_t version,
                    struct tdsd_arena *arena,
-                   struct tdsd_batch *batch,
-                   struct tdsd_rpc *out_rpc,
+                   struct tdsd_call **out_first,
+                   struct tdsd_fault *out_fault,
                    struct tdsd_problem *problem) {
-  struct call call = {
-      .reader = {body, len, false}, .arena = arena, .problem = problem};
-  struct tdsd_rpc rpc = {.sql = ""};
-  if (read_name(&call) < 0) {
-    return -1;
-  }
-  uint32_t flags = tdsd_read_u16(&call.reader);
-  if ((flags & ~FLAGS_KNOWN) != 0) {
-    return tdsd_problem_set(problem, "RPC option flags 0x%04x",
-                            (unsigned)flags);
-  }
-  if (read_params(&call) < 0) {
-    return -1;
-  }
-  if (call.reader.over) {
-    return tdsd_problem_set(problem, "RPC ends too early");
-  }
-  if (check_served(&call, &rpc.fault) == 0) {
-    rpc.sql = call.params[0].value.bytes;
-    rpc.sql_len = call.params[0].value.len;
-    if (call.nparams > 2) {
-      name_params(&call, &call.params[1].value);
-      batch->variables = call.params + 2;
-      batch->nvariables = call.nparams - 2;
-      batch->variables_room = batch->nvariables;
+  struct reading reading = {.reader = {body, len, false},
+                            .version = version,
+                            .arena = arena,
+                            .fault = out_fault,
+                            .problem = problem};
+  struct tdsd_call *first = NULL;
+  struct tdsd_call **at = &first;
+  out_fault->number = 0;
+  bool more = true;
+  while (more) {
+    if (read_call(&reading, at) < 0) {
+      return -1;
     }
+    /* A separator may stand behind the last call, too. */
+    more = out_fault->number == 0 && reading.reader.left != 0;
+    if (more) {
+      (*at)->skipped = tdsd_read_u8(&reading.reader) == NO_EXEC_FLAG;
+      more = reading.reader.left != 0;
+    }
+    at = &(*at)->next;
   }
-  *out_rpc = rpc;
+  *out_first = first;
   return 0;
 }

@@ -411,11 +411,28 @@ static int read_shape(const struct job *job, const struct wire_type *type) {
   }
 }
 
+/* Types that clients may send and this server does not take. */
+static bool refuse_type(uint32_t number, struct tdsd_fault *fault) {
+  const char *what = number == 0xF3   ? "Table-valued parameters are"
+                     : number == 0xF0 ? "Parameters of CLR types (UDT) are"
+                                      : NULL;
+  if (what == NULL) {
+    return false;
+  }
+  (void)tdsd_fault_set(fault, 40000, 16, "%s not supported by this server.",
+                       what);
+  return true;
+}
+
 int tdsd_rpc_value(struct tdsd_reader *reader,
                    struct tdsd_arena *arena,
                    struct tdsd_value *out,
+                   struct tdsd_fault *fault,
                    struct tdsd_problem *problem) {
   uint32_t number = tdsd_read_u8(reader);
+  if (refuse_type(number, fault)) {
+    return 0;
+  }
   const struct wire_type *type = find_type(number);
   if (type == NULL) {
     return tdsd_problem_set(problem, "a parameter of unknown type 0x%02x",

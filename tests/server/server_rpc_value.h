@@ -21,10 +21,13 @@ uint64_t tdsd_read_u64(struct tdsd_reader *reader);
 const uint8_t *tdsd_read_bytes(struct tdsd_reader *reader, size_t n);
 
 /* Reads TYPE_INFO and the value behind it.
- * Returns 0, or -1 with the problem: unknown type, lengths that do not fit. */
+ * Returns 0, with the fault (number not 0) if it is of a type that a server may
+ * refuse: then the reader stands nowhere; -1 with the problem: unknown type,
+ * lengths that do not fit. */
 int tdsd_rpc_value(struct tdsd_reader *reader,
                    struct tdsd_arena *arena,
                    struct tdsd_value *out,
+                   struct tdsd_fault *fault,
                    struct tdsd_problem *problem);
 
 #endif

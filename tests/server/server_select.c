@@ -204,8 +204,8 @@ void tdsd_select_begin(struct tdsd_exec *exec, struct tdsd_select *select) {
     return;
   }
   if (!assigns(exec)) {
-    tdsd_exec_flush(exec);
-    tdsd_write_columns(&exec->writer, exec->columns, exec->ncolumns);
+    tdsd_stream_flush(exec->stream);
+    tdsd_write_columns(&exec->stream->writer, exec->columns, exec->ncolumns);
   }
 }
 
@@ -253,7 +253,8 @@ static int give_row(struct tdsd_exec *exec, const struct tdsd_value *row) {
     }
   }
   if (!assigns(exec)) {
-    tdsd_write_row(&exec->writer, exec->columns, values, exec->ncolumns);
+    tdsd_write_row(&exec->stream->writer, exec->columns, values,
+                   exec->ncolumns);
     return 0;
   }
   for (uint32_t i = 0; i < exec->ncolumns; i++) {
@@ -291,7 +292,7 @@ static void end_select(struct tdsd_exec *exec) {
   exec->part = NULL;
   exec->state->rowcount = (int64_t)exec->sent;
   exec->state->error = 0;
-  tdsd_exec_done(exec, TDSD_DONE_COUNT, TDSD_CMD_SELECT, exec->sent);
+  tdsd_stream_done(exec->stream, TDSD_DONE_COUNT, TDSD_CMD_SELECT, exec->sent);
 }
 
 void tdsd_select_step(struct tdsd_exec *exec) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server_const.h"
+#include "server_tran.h"
 
 void tdsd_session_init(struct tdsd_session *session,
                        struct tdsd_shared *shared,
@@ -15,16 +16,17 @@ void tdsd_session_init(struct tdsd_session *session,
   session->state.version = TDSD_V74;
 }
 
-static void end_exec(struct tdsd_session *session) {
+static void end_calls(struct tdsd_session *session) {
   if (session->executing) {
-    tdsd_exec_fini(&session->exec);
+    tdsd_calls_fini(&session->calls);
     session->executing = false;
   }
-  memset(&session->exec, 0, sizeof session->exec);
 }
 
 void tdsd_session_fini(struct tdsd_session *session) {
-  end_exec(session);
+  end_calls(session);
+  tdsd_answer_session_close(&session->answerers);
+  tdsd_state_fini(&session->state);
   tdsd_joiner_fini(&session->joiner);
   tdsd_login_wipe(&session->login);
   tdsd_buf_fini(&session->reply);
@@ -49,7 +51,7 @@ static void end(struct tdsd_session *session) {
   session->phase = TDSD_PHASE_ENDED;
   session->wake_ns = 0;
   session->full = false;
-  end_exec(session);
+  end_calls(session);
 }
 
 static void say_and_end(struct tdsd_session *session,
@@ -179,18 +181,15 @@ static void write_attention_done(struct tdsd_session *session) {
 /* The request that runs is ended in a message of its own, because clients have
  * been seen that need the acknowledgement apart from it. */
 static void cancel_request(struct tdsd_session *session) {
-  struct tdsd_writer writer = tdsd_session_writer(session);
-  if (session->state.xact_abort && session->state.tran_count != 0) {
-    uint64_t descriptor = tdsd_state_end(&session->state);
-    uint8_t bytes[8];
-    for (unsigned i = 0; i < 8; i++) {
-      bytes[i] = (uint8_t)(descriptor >> (8 * i));
-    }
-    tdsd_write_env_bytes(&writer, TDSD_ENV_ROLLBACK, "", 0, bytes, 8);
+  struct tdsd_stream stream = {.writer = tdsd_session_writer(session)};
+  struct tdsd_tran tran = {&session->state, &session->answerers, &stream};
+  end_calls(session);
+  if (session->state.xact_abort) {
+    tdsd_tran_abort(&tran);
   }
-  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ERROR, 0, 0);
+  tdsd_stream_done(&stream, TDSD_DONE_ERROR, 0, 0);
+  tdsd_stream_end(&stream);
   tdsd_session_send(session);
-  end_exec(session);
   session->wake_ns = 0;
   session->full = false;
 }
@@ -285,23 +284,24 @@ static void send_full_packets(struct tdsd_session *session) {
 }
 
 void tdsd_session_run(struct tdsd_session *session, uint64_t now_ns) {
-  enum tdsd_exec_result result = tdsd_exec_step(&session->exec, now_ns);
-  session->full = result == TDSD_EXEC_FULL;
+  enum tdsd_answer_result result = tdsd_calls_step(&session->calls, now_ns);
+  session->full = result == TDSD_ANSWER_FULL;
   session->wake_ns = 0;
   switch (result) {
-  case TDSD_EXEC_WAIT:
-    session->wake_ns = session->exec.wake_ns;
+  case TDSD_ANSWER_WAIT:
+    session->wake_ns = session->calls.answer.wake_ns;
     send_full_packets(session);
     break;
-  case TDSD_EXEC_FULL:
+  case TDSD_ANSWER_FULL:
     send_full_packets(session);
     break;
-  case TDSD_EXEC_DONE:
+  case TDSD_ANSWER_DONE:
     tdsd_session_send(session);
-    end_exec(session);
+    end_calls(session);
     session->phase = TDSD_PHASE_READY;
     break;
-  case TDSD_EXEC_KILL:
+  case TDSD_ANSWER_RAISED:
+  case TDSD_ANSWER_KILL:
   default:
     tdsd_session_send(session);
     end(session);

@@ -10,8 +10,8 @@
 #ifndef TDSD_SERVER_SESSION_H
 #define TDSD_SERVER_SESSION_H
 
+#include "server_calls.h"
 #include "server_shared.h"
-#include "server_sql.h"
 #include "server_wire.h"
 
 enum tdsd_phase {
@@ -34,11 +34,12 @@ struct tdsd_session {
   struct tdsd_joiner joiner;
   struct tdsd_login login;
   struct tdsd_state state;
-  struct tdsd_exec exec;
-  bool executing;        /* exec holds something */
-  struct tdsd_buf reply; /* tokens not yet cut into packets */
-  struct tdsd_buf out;   /* packets to send */
-  uint32_t packet_size;  /* of what is sent */
+  struct tdsd_answer_session answerers;
+  struct tdsd_calls calls; /* the request under way */
+  bool executing;          /* calls holds something */
+  struct tdsd_buf reply;   /* tokens not yet cut into packets */
+  struct tdsd_buf out;     /* packets to send */
+  uint32_t packet_size;    /* of what is sent */
   uint8_t packet_id;
   uint64_t wake_ns; /* when tdsd_session_wake() is due; 0 = never */
   bool full;        /* more comes as soon as out has been sent */
@@ -65,7 +66,7 @@ void tdsd_session_wake(struct tdsd_session *session, uint64_t now_ns);
 /* Ends the session with an error of class 20, as KILL does. */
 void tdsd_session_kill(struct tdsd_session *session);
 
-/* Runs the request in exec, writing packets, until it waits or ends. */
+/* Runs the request in calls, writing packets, until it waits or ends. */
 void tdsd_session_run(struct tdsd_session *session, uint64_t now_ns);
 
 /* For the session's own files. */
@@ -84,5 +85,12 @@ void tdsd_session_answer(struct tdsd_session *session);
 /* A batch, RPC or transaction manager request has come complete
  * (server_request.c). */
 void tdsd_session_request(struct tdsd_session *session, uint64_t now_ns);
+/* What of it is behind ALL_HEADERS, for a transaction manager request
+ * (server_manage.c). */
+void tdsd_session_manage(struct tdsd_session *session,
+                         const uint8_t *body,
+                         size_t len);
+/* Answers a request with an error and nothing else. */
+void tdsd_session_fault(struct tdsd_session *session, struct tdsd_fault *fault);
 
 #endif

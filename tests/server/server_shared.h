@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "server.h"
+#include "server_answer.h"
 
 /* The formatter never settles on where these backslashes go. */
 /* clang-format off */
@@ -56,6 +57,8 @@ struct tdsd_shared {
   struct tdsd_account *accounts; /* owned copies of options.accounts */
   struct tdsd_counters counters;
   struct tdsd_faults faults;
+  struct tdsd_answerers answerers; /* scripts, SQLite; set up before serving */
+  struct tdsd_manners manners;
   struct tdsd_tap *tap;         /* NULL = no tap */
   struct tdsd_tls_context *tls; /* NULL = no TLS */
 };

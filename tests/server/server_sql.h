@@ -1,39 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a batch, a step at a time, into a reply.  It never blocks: WAITFOR and
- * long results hand control back with a word on when to go on. */
+/* The T-SQL subset: runs a text, a step at a time, into the stream.  It never
+ * blocks: WAITFOR and long results hand control back with a word on when to go
+ * on.  It is the answerer of last resort (server_answer.h).
+ *
+ * server_sql.c is the machine, server_statement.c holds statements,
+ * server_raise.c messages and errors, server_exec.c EXEC, server_select.c
+ * SELECT. */
 #ifndef TDSD_SERVER_SQL_H
 #define TDSD_SERVER_SQL_H
 
+#include "server_answer.h"
 #include "server_ast.h"
-#include "server_reply.h"
-#include "server_state.h"
+#include "server_proc.h"
 
-enum tdsd_exec_result {
-  TDSD_EXEC_DONE, /* the reply is complete */
-  TDSD_EXEC_WAIT, /* call again at wake_ns */
-  TDSD_EXEC_FULL, /* call again when some of the reply has been sent */
-  TDSD_EXEC_KILL, /* the reply is complete and the session must end */
-};
+struct tdsd_context;
+
+/* CATCH blocks within one another. */
+#define TDSD_CATCHES_MAX 16u
 
 struct tdsd_exec {
-  struct tdsd_arena arena;   /* of the batch */
+  struct tdsd_answer *answer; /* what is answered */
+  struct tdsd_state *state;   /* the answer's, at hand */
+  struct tdsd_stream *stream;
+  struct tdsd_arena arena;   /* of the text */
   struct tdsd_arena scratch; /* of one operation or row */
   struct tdsd_batch batch;
   struct tdsd_fault fault;
-  struct tdsd_state *state;
-  struct tdsd_writer writer;
-  uint32_t pc; /* next operation */
+  const struct tdsd_op *op; /* the one at hand */
+  uint32_t pc;              /* the next */
   uint64_t wake_ns;
   uint64_t step_ns; /* when the step at hand began */
   bool waiting;     /* in a WAITFOR */
-  bool procedure;   /* an RPC: DONEINPROC, DONEPROC */
-  bool stop;        /* the rest of the batch is not run */
+  bool thrown;      /* fault comes from THROW */
+  bool stop;        /* the rest of the text is not run */
+  bool raised;      /* fault is for the asking text's CATCH */
   bool kill;
-  bool pending; /* a DONE that waits for what follows it */
-  uint32_t pending_status;
-  uint32_t pending_command;
-  uint64_t pending_rows;
-  struct tdsd_select *part; /* of the SELECT under way; NULL = none */
+  /* What each CATCH that is open has caught, and what was caught outside. */
+  struct tdsd_fault *caught[TDSD_CATCHES_MAX];
+  const struct tdsd_fault *caught_outside;
+  struct tdsd_answer nested; /* of the EXEC at hand */
+  struct tdsd_invoke invoke; /* its procedure; name NULL for EXEC (...) */
+  struct tdsd_select *part;  /* of the SELECT under way; NULL = none */
   struct tdsd_select *first;
   struct tdsd_column *columns;
   uint32_t ncolumns;
@@ -43,43 +50,51 @@ struct tdsd_exec {
   uint64_t limit; /* rows the part may still give (TOP) */
 };
 
-/* Starts a batch.  Variables may have been put into exec->batch before (RPC
- * parameters; names and values in exec->arena).  A syntax error is written as
- * the whole reply by the first step.
- * Owns: exec needs tdsd_exec_fini(); state and writer's reply outlive it. */
-void tdsd_exec_begin(struct tdsd_exec *exec,
-                     struct tdsd_state *state,
-                     const struct tdsd_writer *writer,
-                     const char *sql,
-                     size_t len);
+/* For the executor's own files. */
 
-/* Runs on.  now_ns is any steady clock. */
-enum tdsd_exec_result tdsd_exec_step(struct tdsd_exec *exec, uint64_t now_ns);
-
-void tdsd_exec_fini(struct tdsd_exec *exec);
-
-/* For the executor's own files (server_select.c). */
-
-/* Writes the DONE that waits, with the more bit, because a token follows. */
-void tdsd_exec_flush(struct tdsd_exec *exec);
-void tdsd_exec_done(struct tdsd_exec *exec,
-                    uint32_t status,
-                    uint32_t command,
-                    uint64_t rows);
-/* Writes exec->fault and does what its number asks for. */
+/* Writes exec->fault, or hands it to its CATCH, and does what its number asks
+ * for. */
 void tdsd_exec_fail(struct tdsd_exec *exec, uint32_t command);
 
 /* The step has gone on for long enough, or its reply is large. */
 bool tdsd_exec_used_up(const struct tdsd_exec *exec);
+
+/* A context over the scratch arena, which is emptied before each operation. */
+struct tdsd_context tdsd_exec_context(struct tdsd_exec *exec);
+
+/* Evaluate an expression outside of a SELECT: as it is, as text (NULL becomes
+ * an empty string), as int.  Return 0, or -1 with the fault. */
+int tdsd_exec_eval(struct tdsd_exec *exec,
+                   struct tdsd_expr *expr,
+                   struct tdsd_value *out);
+int tdsd_exec_eval_text(struct tdsd_exec *exec,
+                        struct tdsd_expr *expr,
+                        struct tdsd_value *out);
+int tdsd_exec_eval_int(struct tdsd_exec *exec,
+                       struct tdsd_expr *expr,
+                       int64_t *out);
+
+/* Gives a variable a value of its type.  Returns 0, or -1 with the fault. */
+int tdsd_exec_assign(struct tdsd_exec *exec,
+                     uint32_t slot,
+                     const struct tdsd_value *value);
 
 /* Starts the SELECT of an operation, and gives rows until the reply is large or
  * the rows are over (then exec->part is NULL). */
 void tdsd_select_begin(struct tdsd_exec *exec, struct tdsd_select *select);
 void tdsd_select_step(struct tdsd_exec *exec);
 
-/* Gives a variable a value of its type.  Returns 0, or -1 with the fault. */
-int tdsd_exec_assign(struct tdsd_exec *exec,
-                     uint32_t slot,
-                     const struct tdsd_value *value);
+/* Run one operation of their kind.  Return 0, or -1 with the fault. */
+int tdsd_exec_print(struct tdsd_exec *exec, const struct tdsd_op *op);
+int tdsd_exec_raiserror(struct tdsd_exec *exec, const struct tdsd_op *op);
+int tdsd_exec_throw(struct tdsd_exec *exec, const struct tdsd_op *op);
+int tdsd_exec_statement(struct tdsd_exec *exec,
+                        const struct tdsd_op *op,
+                        uint64_t now_ns);
+
+/* EXEC: begins, or answers at once; then exec->nested is under way (its by is
+ * not NULL) until tdsd_exec_return() is told how it ended. */
+int tdsd_exec_call(struct tdsd_exec *exec, const struct tdsd_op *op);
+int tdsd_exec_return(struct tdsd_exec *exec, enum tdsd_answer_result result);
 
 #endif

@@ -36,10 +36,20 @@ void tdsd_state_init(struct tdsd_state *state, const struct tdsd_login *login) {
 }
 
 void tdsd_state_reset(struct tdsd_state *state, bool keep_transaction) {
+  const struct tdsd_manners *manners = state->manners;
   set_defaults(state);
   if (!keep_transaction) {
     (void)tdsd_state_end(state);
   }
+  if (manners != NULL && manners->isolation_resets) {
+    state->isolation = 2;
+  }
+  tdsd_handle_drop_all(&state->handles,
+                       manners == NULL || !manners->handles_go_on);
+}
+
+void tdsd_state_fini(struct tdsd_state *state) {
+  tdsd_handle_drop_all(&state->handles, true);
 }
 
 bool tdsd_state_has_database(const char *name) {
@@ -97,6 +107,8 @@ uint64_t tdsd_state_end(struct tdsd_state *state) {
   state->tran_count = 0;
   state->descriptor = 0;
   state->nsavepoints = 0;
+  state->doomed = false;
+  state->tran_name[0] = 0;
   return descriptor;
 }
 
@@ -106,6 +118,16 @@ bool tdsd_state_save(struct tdsd_state *state, const char *name) {
   }
   copy(state->savepoints[state->nsavepoints++], TDSD_OPTION_BYTES, name);
   return true;
+}
+
+bool tdsd_state_has_savepoint(const struct tdsd_state *state,
+                              const char *name) {
+  for (uint32_t i = 0; i < state->nsavepoints; i++) {
+    if (tdsd_text_same(state->savepoints[i], name)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool tdsd_state_rollback_to(struct tdsd_state *state, const char *name) {

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server_handle.h"
 #include "server_login.h"
+#include "server_value.h"
 
 #define TDSD_SAVEPOINTS_MAX 32u
 #define TDSD_OPTIONS_MAX    48u
@@ -17,6 +19,12 @@
 struct tdsd_option {
   char name[TDSD_OPTION_BYTES];
   char value[TDSD_OPTION_BYTES];
+};
+
+/* Ways in which this server may differ from SQL Server, to provoke clients. */
+struct tdsd_manners {
+  bool handles_go_on;    /* a reset does not start handle numbers again */
+  bool isolation_resets; /* a reset restores the isolation level, too */
 };
 
 struct tdsd_state {
@@ -34,11 +42,16 @@ struct tdsd_state {
   uint8_t isolation; /* 1 to 5; a reset keeps it, as SQL Server does */
   bool xact_abort;
   uint32_t tran_count;
-  uint64_t descriptor; /* 0 outside a transaction */
+  uint64_t descriptor;               /* 0 outside a transaction */
+  bool doomed;                       /* an error has left only ROLLBACK */
+  char tran_name[TDSD_OPTION_BYTES]; /* of the outermost; may be empty */
   char savepoints[TDSD_SAVEPOINTS_MAX][TDSD_OPTION_BYTES];
   uint32_t nsavepoints;
-  int64_t rowcount; /* @@ROWCOUNT */
-  int32_t error;    /* @@ERROR */
+  struct tdsd_handles handles;
+  const struct tdsd_fault *caught;    /* by the CATCH at hand; NULL = none */
+  const struct tdsd_manners *manners; /* NULL = as SQL Server does */
+  int64_t rowcount;                   /* @@ROWCOUNT */
+  int32_t error;                      /* @@ERROR */
 };
 
 /* Starts a session's state from its login; spid and version are set after. */
@@ -47,6 +60,9 @@ void tdsd_state_init(struct tdsd_state *state, const struct tdsd_login *login);
 /* What RESETCONNECTION does: everything back to the login's baseline but the
  * isolation level; the transaction is rolled back unless keep_transaction. */
 void tdsd_state_reset(struct tdsd_state *state, bool keep_transaction);
+
+/* Frees what the state holds. */
+void tdsd_state_fini(struct tdsd_state *state);
 
 /* Whether the server has this database. */
 bool tdsd_state_has_database(const char *name);
@@ -65,6 +81,8 @@ const char *tdsd_state_get(const struct tdsd_state *state,
  * it and returns the descriptor it had. */
 bool tdsd_state_begin(struct tdsd_state *state);
 uint64_t tdsd_state_end(struct tdsd_state *state);
+
+bool tdsd_state_has_savepoint(const struct tdsd_state *state, const char *name);
 
 /* Remembers a savepoint, and goes back to one; false if there is no such name
  * or no room. */

@@ -26,8 +26,7 @@ static void hold(struct tdsd_stream *stream,
   tdsd_stream_flush(stream);
   stream->pending = true;
   stream->pending_token = token;
-  stream->pending_status =
-      stream->nocount ? status & ~TDSD_DONE_COUNT : status;
+  stream->pending_status = stream->nocount ? status & ~TDSD_DONE_COUNT : status;
   stream->pending_command = command;
   stream->pending_rows = rows;
 }
@@ -93,6 +92,13 @@ void tdsd_stream_leave(struct tdsd_stream *stream,
   tdsd_write_return_status(&stream->writer, return_status);
   write_outputs(stream, params, nparams);
   hold(stream, TDSD_TOK_DONEPROC, status, TDSD_CMD_EXECUTE, 0);
+}
+
+void tdsd_stream_fail(struct tdsd_stream *stream) {
+  stream->procedures--;
+  hold(stream,
+       stream->procedures != 0 ? TDSD_TOK_DONEINPROC : TDSD_TOK_DONEPROC,
+       TDSD_DONE_ERROR, TDSD_CMD_EXECUTE, 0);
 }
 
 void tdsd_stream_descriptor(struct tdsd_stream *stream,

@@ -50,6 +50,10 @@ void tdsd_stream_leave(struct tdsd_stream *stream,
                        uint32_t nparams,
                        uint32_t status);
 
+/* As the end of a procedure that could not be called: DONEPROC with the error
+ * bit and nothing before it. */
+void tdsd_stream_fail(struct tdsd_stream *stream);
+
 /* ENVCHANGE of a transaction: its descriptor now and before, one of them 0. */
 void tdsd_stream_descriptor(struct tdsd_stream *stream,
                             uint32_t type,

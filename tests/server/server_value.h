@@ -66,6 +66,14 @@ struct tdsd_value {
   uint8_t guid[16];    /* as the wire has it */
 };
 
+/* A variable, or a parameter or argument of a call. */
+struct tdsd_variable {
+  const char *name; /* with its @; parameters may have none */
+  struct tdsd_value value;
+  bool output;     /* its value goes back to the caller */
+  bool is_default; /* the caller left the value to the procedure */
+};
+
 /* An error as the client will see it. */
 struct tdsd_fault {
   int32_t number;

@@ -362,7 +362,7 @@ Test(session, sp_executesql_takes_parameters, .timeout = 5) {
                          "D1 04 2A000000 0200 6162 FF 1100 C100"),
             "%s", fixture.log);
   cr_assert(contains_hex(&fixture.session.out,
-                         "79 00000000 FE 0000 0000 0000000000000000"));
+                         "79 00000000 FE 0000 E000 0000000000000000"));
   tdsd_buf_fini(&body);
   tdsd_buf_fini(&packet);
   fixture_fini(&fixture);
