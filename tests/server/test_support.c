@@ -127,14 +127,41 @@ void fixture_fini(struct fixture *fixture) {
   tdsd_session_fini(&fixture->session);
 }
 
-void fixture_batch(struct fixture *fixture, const char *sql) {
-  struct tdsd_buf in = {0};
-  struct tdsd_session *session = &fixture->session;
+static void run_whole(struct tdsd_session *session, struct tdsd_buf *in) {
   tdsd_buf_clear(&session->out);
-  batch_packet(&in, TDSD_ST_EOM, session->state.descriptor, sql);
-  (void)feed_all(session, &in);
+  (void)feed_all(session, in);
   while (session->full) {
     tdsd_session_wake(session, 1000);
   }
-  tdsd_buf_fini(&in);
+  tdsd_buf_fini(in);
+}
+
+void fixture_batch(struct fixture *fixture, const char *sql) {
+  struct tdsd_buf in = {0};
+  struct tdsd_session *session = &fixture->session;
+  batch_packet(&in, TDSD_ST_EOM, session->state.descriptor, sql);
+  run_whole(session, &in);
+}
+
+void rpc_text(struct tdsd_buf *out, const char *text) {
+  hex(out, "00 00 E7 FFFF 0904D00034 FEFFFFFFFFFFFFFF");
+  size_t at = tdsd_buf_len(out);
+  tdsd_buf_u32(out, 0);
+  size_t units = tdsd_buf_w16(out, text, strlen(text));
+  tdsd_buf_put_u32(out, at, (uint32_t)(2 * units));
+  tdsd_buf_u32(out, 0);
+}
+
+void fixture_rpc(struct fixture *fixture, const struct tdsd_buf *body) {
+  struct tdsd_buf message = {0};
+  struct tdsd_buf in = {0};
+  struct tdsd_session *session = &fixture->session;
+  hex(&message, "16000000 12000000 0200");
+  tdsd_buf_u64(&message, session->state.descriptor);
+  tdsd_buf_u32(&message, 1);
+  tdsd_buf_bytes(&message, tdsd_buf_at(body), tdsd_buf_len(body));
+  tdsd_packet_write(&in, TDSD_PKT_RPC, TDSD_ST_EOM, 0, 1, tdsd_buf_at(&message),
+                    tdsd_buf_len(&message));
+  run_whole(session, &in);
+  tdsd_buf_fini(&message);
 }

@@ -47,4 +47,10 @@ void fixture_fini(struct fixture *fixture);
  * A WAITFOR does not run on by itself. */
 void fixture_batch(struct fixture *fixture, const char *sql);
 
+/* Appends an unnamed nvarchar(max) parameter. */
+void rpc_text(struct tdsd_buf *out, const char *text);
+
+/* Sends the calls in body as an RPC and runs it to its end, as fixture_batch. */
+void fixture_rpc(struct fixture *fixture, const struct tdsd_buf *body);
+
 #endif
