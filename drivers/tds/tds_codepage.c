@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* tds_codepage.c - single-byte code pages of varchar, and which collation has
- * which.  The multi-byte ones (932, 936, 949, 950) are not here: their text is
- * decoded as 1252. */
+ * which page.  The large tables are in tds_codepage_wide.c. */
 #include "tds_codepage.h"
 
 /* The upper half of each page as UTF-16 units; 0 where nothing is defined. */
-static const uint16_t high[TDS_CODEPAGES][128] = {
+static const uint16_t high[TDS_CP932][128] = {
     [TDS_CP1252] =
         {0x20AC, 0x0081, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6,
          0x2030, 0x0160, 0x2039, 0x0152, 0x008D, 0x017D, 0x008F, 0x0090, 0x2018,
@@ -201,7 +200,20 @@ static const uint16_t high[TDS_CODEPAGES][128] = {
 };
 
 const uint16_t *tds_codepage_high(uint8_t page) {
-  return high[page < TDS_CODEPAGES ? page : TDS_CP1252];
+  return high[page < TDS_CP932 ? page : TDS_CP1252];
+}
+
+/* Undefined pairs are 0, '.' or beside the table. */
+uint32_t tds_codepage_pair(const struct tds_codepage_wide *w,
+                           uint8_t lead,
+                           uint8_t trail) {
+  if (lead < w->first || lead > w->last || trail < w->low || trail > w->high) {
+    return 0;
+  }
+  size_t width = (size_t)(w->high - w->low) + 1;
+  size_t row = (size_t)(lead - w->first);
+  uint32_t code = w->pairs[row * width + (size_t)(trail - w->low)];
+  return code < 0x80 ? 0 : code;
 }
 
 /* SQL collations name their page by sort id (MS-TDS 2.2.5.1.2). */
@@ -213,7 +225,10 @@ static const struct {
     {30, 34, TDS_CP437},    {40, 49, TDS_CP850},    {55, 61, TDS_CP850},
     {80, 98, TDS_CP1250},   {104, 108, TDS_CP1251}, {112, 124, TDS_CP1253},
     {128, 130, TDS_CP1254}, {136, 138, TDS_CP1255}, {144, 146, TDS_CP1256},
-    {152, 160, TDS_CP1257}, {204, 206, TDS_CP874},
+    {152, 160, TDS_CP1257}, {192, 193, TDS_CP932},  {194, 195, TDS_CP949},
+    {196, 197, TDS_CP950},  {198, 199, TDS_CP936},  {200, 200, TDS_CP932},
+    {201, 201, TDS_CP949},  {202, 202, TDS_CP950},  {203, 203, TDS_CP936},
+    {204, 206, TDS_CP874},
 };
 
 /* Windows collations by language.  Arabic is every language 0x01. */
@@ -236,7 +251,9 @@ static const struct {
     {0x0420, TDS_CP1256}, {0x0429, TDS_CP1256}, {0x0480, TDS_CP1256},
     {0x048C, TDS_CP1256}, {0x0425, TDS_CP1257}, {0x0426, TDS_CP1257},
     {0x0427, TDS_CP1257}, {0x0827, TDS_CP1257}, {0x042A, TDS_CP1258},
-    {0x041E, TDS_CP874},
+    {0x041E, TDS_CP874},  {0x0411, TDS_CP932},  {0x0804, TDS_CP936},
+    {0x1004, TDS_CP936},  {0x0412, TDS_CP949},  {0x0404, TDS_CP950},
+    {0x0C04, TDS_CP950},  {0x1404, TDS_CP950},
 };
 
 static uint8_t page_of_language(uint16_t lcid) {

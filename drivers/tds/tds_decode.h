@@ -42,6 +42,8 @@ enum tds_state {
   TDS_S_POINTER,  /* length of a text pointer */
   TDS_S_LEN4,     /* length of a text, ntext or image value */
   TDS_S_STREAM,   /* bytes of a long value */
+  TDS_S_VARLEN,   /* length of a sql_variant */
+  TDS_S_WHOLE,    /* a sql_variant or vector */
   TDS_S_COUNT_OF  /* how many states there are */
 };
 
@@ -93,6 +95,7 @@ tds_state_fn tds_meta_count, tds_meta_column, tds_meta_info, tds_meta_xml,
     tds_meta_part, tds_meta_last_part, tds_meta_tables, tds_meta_table,
     tds_meta_name_length, tds_meta_name, tds_meta_ordinal, tds_meta_value_head;
 tds_state_fn tds_row_bitmap, tds_row_value, tds_row_fixed, tds_row_len1,
-    tds_row_len2, tds_row_plp, tds_row_chunk, tds_row_pointer, tds_row_len4;
+    tds_row_len2, tds_row_plp, tds_row_chunk, tds_row_pointer, tds_row_len4,
+    tds_row_varlen, tds_row_whole;
 
 #endif

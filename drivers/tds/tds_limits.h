@@ -47,6 +47,10 @@
 /* Bytes of one cell.  The server's own limit is 2^31-1 bytes a value. */
 #define TDS_VALUE_MAX 2147483647u
 
+/* A sql_variant (8009 bytes with its properties) and a vector (1998 elements
+ * behind 8 bytes) are gathered whole. */
+#define TDS_WHOLE_MAX 8016u
+
 /* First block taken for a value of unknown or announced length: announcements
  * are never believed beyond this. */
 #define TDS_VALUE_FIRST 65536u

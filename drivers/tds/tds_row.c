@@ -10,6 +10,7 @@
 #include "tds_decode.h"
 #include "tds_limits.h"
 #include "tds_value.h"
+#include "tds_variant.h"
 
 #define SHORT_NULL 0xFFFFu
 #define PLP_NULL   UINT64_MAX
@@ -94,8 +95,12 @@ int tds_row_value(struct tds_decoder *d, const uint8_t *p) {
     return tds_decode_go(d, TDS_S_LEN1, 1);
   case TDS_SHAPE_SHORT:
     return tds_decode_go(d, TDS_S_LEN2, 2);
+  case TDS_SHAPE_VECTOR:
+    return tds_decode_go(d, TDS_S_LEN2, 2);
   case TDS_SHAPE_PLP:
     return tds_decode_go(d, TDS_S_PLP, 8);
+  case TDS_SHAPE_VARIANT:
+    return tds_decode_go(d, TDS_S_VARLEN, 4);
   default:
     return tds_decode_go(d, TDS_S_POINTER, 1);
   }
@@ -136,6 +141,87 @@ int tds_row_fixed(struct tds_decoder *d, const uint8_t *p) {
   return end_value(d);
 }
 
+/* ------------------------------------------------------ values read whole */
+
+int tds_row_varlen(struct tds_decoder *d, const uint8_t *p) {
+  uint32_t n = tds_u32(p);
+  if (n == 0) {
+    return end_null(d);
+  }
+  if (n > tds_decode_column(d)->type.max) {
+    return too_long(d, n);
+  }
+  return tds_decode_go(d, TDS_S_WHOLE, n);
+}
+
+static int no_value(struct tds_decoder *d) {
+  return tds_decode_bad(d, TDS_E_PROTO, "column %u: not a value of %s",
+                        d->column + 1,
+                        tds_value_type_name(&tds_decode_column(d)->type));
+}
+
+/* Hands the cell over that was written into a block of the sink. */
+static int end_whole(struct tds_decoder *d,
+                     int rc,
+                     const uint8_t *block,
+                     size_t n) {
+  const struct tds_sink *sink = sink_of(d);
+  if (rc != TDS_OK) {
+    return rc == TDS_E_UNSUPPORTED
+               ? tds_decode_bad(d, rc,
+                                "column %u: the elements of a vector are of a "
+                                "kind that is not supported",
+                                d->column + 1)
+               : no_value(d);
+  }
+  return sink->cell(sink->ctx, block, n) != 0 ? no_memory(d) : end_value(d);
+}
+
+static int take_vector(struct tds_decoder *d, const uint8_t *p) {
+  const struct tds_sink *sink = sink_of(d);
+  size_t n = 0;
+  if (sink == NULL) {
+    return end_value(d);
+  }
+  uint8_t *block = sink->space(sink->ctx, tds_vector_bound(d->want));
+  if (block == NULL) {
+    return no_memory(d);
+  }
+  int rc = tds_vector_text(p, d->want, block, &n);
+  return end_whole(d, rc, block, n);
+}
+
+static int take_variant(struct tds_decoder *d, const uint8_t *p) {
+  const struct tds_sink *sink = sink_of(d);
+  struct tds_variant v;
+  uint8_t code = 0;
+  size_t n = 0;
+  int rc = tds_variant_read(&v, p, d->want, &code);
+  if (rc == TDS_E_UNSUPPORTED) {
+    return tds_decode_bad(d, TDS_E_PROTO,
+                          "column %u: a sql_variant of type 0x%02X",
+                          d->column + 1, code);
+  }
+  if (rc != TDS_OK) {
+    return no_value(d);
+  }
+  if (sink == NULL) {
+    return end_value(d);
+  }
+  uint8_t *block = sink->space(sink->ctx, tds_variant_bound(&v));
+  if (block == NULL) {
+    return no_memory(d);
+  }
+  rc = tds_variant_text(&v, block, &n);
+  return end_whole(d, rc, block, n);
+}
+
+int tds_row_whole(struct tds_decoder *d, const uint8_t *p) {
+  return tds_decode_column(d)->type.shape == TDS_SHAPE_VECTOR
+             ? take_vector(d, p)
+             : take_variant(d, p);
+}
+
 /* ------------------------------------------------------------- long values */
 
 /* Makes room for extra bytes in the cell's block.  The first block has room for
@@ -167,9 +253,12 @@ static int room(struct tds_decoder *d, size_t extra) {
   return TDS_OK;
 }
 
+/* xml begins with a byte order mark, which means nothing once it is UTF-8. */
 static void begin_cell(struct tds_decoder *d) {
+  const struct tds_type *type = &tds_decode_column(d)->type;
   memset(&d->text_state, 0, sizeof d->text_state);
-  d->text_state.charset = tds_decode_column(d)->type.charset;
+  d->text_state.charset = type->charset;
+  d->text_state.mark = type->rule->extra == TDS_EXTRA_XML;
   d->cell = NULL;
   d->cell_n = 0;
   d->cell_cap = 0;
@@ -239,6 +328,9 @@ int tds_row_len2(struct tds_decoder *d, const uint8_t *p) {
   }
   if (n > tds_decode_column(d)->type.max) {
     return too_long(d, n);
+  }
+  if (tds_decode_column(d)->type.shape == TDS_SHAPE_VECTOR) {
+    return tds_decode_go(d, TDS_S_WHOLE, n);
   }
   return start_stream(d, n);
 }

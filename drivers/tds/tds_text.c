@@ -35,6 +35,12 @@ static size_t put8(uint32_t code, uint8_t *out) {
 
 static size_t push_unit(struct tds_text *t, uint32_t unit, uint8_t *out) {
   size_t n = 0;
+  if (t->mark != 0) {
+    t->mark = 0;
+    if (unit == 0xFEFF) {
+      return 0;
+    }
+  }
   if (t->code != 0) {
     uint32_t high = t->code;
     t->code = 0;
@@ -184,6 +190,45 @@ static size_t push_page(uint8_t page,
   return o;
 }
 
+/* A lead byte waits in odd.  With a byte that cannot follow it, it becomes one
+ * U+FFFD; that byte is lost with it unless it is ASCII, so that damage does not
+ * swallow a quote or a line end. */
+static size_t push_pair(struct tds_text *t,
+                        const struct tds_codepage_wide *w,
+                        uint8_t trail,
+                        uint8_t *out) {
+  uint32_t code = tds_codepage_pair(w, t->odd, trail);
+  t->odd_set = 0;
+  if (code != 0) {
+    return put8(code, out);
+  }
+  size_t o = put8(REPLACEMENT, out);
+  return trail < 0x80 ? o + put8(trail, out + o) : o;
+}
+
+static size_t push_wide(struct tds_text *t,
+                        const uint8_t *in,
+                        size_t n,
+                        uint8_t *out) {
+  const struct tds_codepage_wide *w =
+      tds_codepage_wide((uint8_t)(t->charset - TDS_CHARSET_PAGE));
+  size_t o = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (t->odd_set) {
+      o += push_pair(t, w, in[i], out + o);
+      continue;
+    }
+    uint32_t code = in[i] < 0x80 ? in[i] : w->single[in[i] - 0x80];
+    if (code == TDS_CP_LEAD && in[i] >= 0x80) {
+      t->odd = in[i];
+      t->odd_set = 1;
+      continue;
+    }
+    o += put8(code == 0 && in[i] != 0 ? REPLACEMENT : code, out + o);
+  }
+  return o;
+}
+
 size_t tds_text_push(struct tds_text *t,
                      const uint8_t *in,
                      size_t n,
@@ -199,8 +244,12 @@ size_t tds_text_push(struct tds_text *t,
     }
     return n;
   default:
-    return push_page((uint8_t)(t->charset - TDS_CHARSET_PAGE), in, n, out);
+    break;
   }
+  if (t->charset >= TDS_CHARSET_PAGE + TDS_CP932) {
+    return push_wide(t, in, n, out);
+  }
+  return push_page((uint8_t)(t->charset - TDS_CHARSET_PAGE), in, n, out);
 }
 
 /* A character that is pending can add as much as a replacement. */

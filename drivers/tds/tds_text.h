@@ -15,11 +15,12 @@
 #define TDS_CHARSET_PAGE  8 /* plus an enum tds_codepage */
 
 /* What is left of a character that was cut between two pieces.  Zero at the
- * start of a text. */
+ * start of a text, but for charset and mark. */
 struct tds_text {
   uint8_t charset;
-  uint8_t odd_set; /* UTF-16: a byte of a unit is in odd */
+  uint8_t odd_set; /* a byte of a UTF-16 unit, or a lead byte, is in odd */
   uint8_t odd;
+  uint8_t mark;  /* UTF-16: a byte order mark at the start is dropped */
   uint8_t need;  /* UTF-8: continuation bytes still to come */
   uint32_t code; /* UTF-16: high surrogate; UTF-8: bits so far */
   uint32_t low;  /* UTF-8: smallest code the sequence may have */

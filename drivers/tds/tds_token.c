@@ -419,6 +419,8 @@ static tds_state_fn *const states[TDS_S_COUNT_OF] = {
     [TDS_S_CHUNK] = tds_row_chunk,
     [TDS_S_POINTER] = tds_row_pointer,
     [TDS_S_LEN4] = tds_row_len4,
+    [TDS_S_VARLEN] = tds_row_varlen,
+    [TDS_S_WHOLE] = tds_row_whole,
 };
 
 /* The bytes the state wants: where they lie, or gathered.

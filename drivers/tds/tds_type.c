@@ -6,6 +6,7 @@
 
 #include "weir_driver.h"
 
+#include "tds_limits.h"
 #include "tds_text.h"
 
 /* Types whose info is more than a size. */
@@ -28,6 +29,8 @@
 #define SHORT   TDS_SHAPE_SHORT
 #define PLP     TDS_SHAPE_PLP
 #define POINTER TDS_SHAPE_POINTER
+#define VARIANT TDS_SHAPE_VARIANT
+#define VECTOR  TDS_SHAPE_VECTOR
 #define NONE    TDS_SHAPE_NONE
 
 static const struct tds_type_rule rules[] = {
@@ -67,8 +70,16 @@ static const struct tds_type_rule rules[] = {
     {0xF1, 0, PLP, 0, WEIR_DRV_T_TEXT, TDS_EXTRA_XML, "xml"},
     {0xF0, 2, PLP, 0, WEIR_DRV_T_BYTES, TDS_EXTRA_UDT, "udt"},
     {0xF4, 0, PLP, 0, WEIR_DRV_T_TEXT, 0, "json"},
-    {0x62, 4, NONE, 0, WEIR_DRV_T_NULL, 0, "sql_variant"},
-    {0xF5, 3, NONE, 0, WEIR_DRV_T_NULL, 0, "vector"},
+    {0x62, 4, VARIANT, 0, WEIR_DRV_T_TEXT, 0, "sql_variant"},
+    {0xF5, 3, VECTOR, 0, WEIR_DRV_T_TEXT, 0, "vector"},
+    /* Types of before 7.0, which no server sends to a client of 7.2: named, so
+     * that the refusal can say what it is about. */
+    {0x25, 1, NONE, 0, WEIR_DRV_T_NULL, 0, "varbinary (legacy)"},
+    {0x27, 1, NONE, 0, WEIR_DRV_T_NULL, 0, "varchar (legacy)"},
+    {0x2D, 1, NONE, 0, WEIR_DRV_T_NULL, 0, "binary (legacy)"},
+    {0x2F, 1, NONE, 0, WEIR_DRV_T_NULL, 0, "char (legacy)"},
+    {0x37, 3, NONE, 0, WEIR_DRV_T_NULL, 0, "decimal (legacy)"},
+    {0x3F, 3, NONE, 0, WEIR_DRV_T_NULL, 0, "numeric (legacy)"},
 };
 
 const struct tds_type_rule *tds_type_find(uint8_t code) {
@@ -176,6 +187,12 @@ int tds_type_set(struct tds_type *t,
     t->max = tds_u32(info);
     set_charset(t, rule->info == 9 ? info + 4 : NULL);
     return TDS_OK;
+  case TDS_SHAPE_VARIANT:
+    t->max = tds_u32(info);
+    return t->max <= TDS_WHOLE_MAX ? TDS_OK : TDS_E_PROTO;
+  case TDS_SHAPE_VECTOR:
+    t->max = tds_u16(info);
+    return t->max <= TDS_WHOLE_MAX ? TDS_OK : TDS_E_PROTO;
   default:
     set_charset(t, NULL);
     return TDS_OK;

@@ -12,7 +12,9 @@
 #define TDS_SHAPE_SHORT   2 /* 2-byte length, FFFF = null */
 #define TDS_SHAPE_PLP     3 /* partially length-prefixed, 2.2.5.2.3 */
 #define TDS_SHAPE_POINTER 4 /* text pointer, 4-byte length */
-#define TDS_SHAPE_NONE    5 /* values of it cannot be read yet */
+#define TDS_SHAPE_VARIANT 5 /* 4-byte length, 0 = null; read whole */
+#define TDS_SHAPE_VECTOR  6 /* 2-byte length, FFFF = null; read whole */
+#define TDS_SHAPE_NONE    7 /* values of it are not read */
 
 /* What follows the fixed part of the info: counted texts. */
 #define TDS_EXTRA_NONE 0

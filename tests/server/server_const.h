@@ -21,6 +21,7 @@
 #define TDSD_PKT_BULK      0x07u
 #define TDSD_PKT_TM        0x0Eu
 #define TDSD_PKT_LOGIN7    0x10u
+#define TDSD_PKT_SSPI      0x11u
 #define TDSD_PKT_PRELOGIN  0x12u
 
 /* Packet status bits. */

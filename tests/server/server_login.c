@@ -146,13 +146,16 @@ static int read_features(const uint8_t *body,
   }
 }
 
-/* ibExtension points at a DWORD that points at the list. */
+/* ibExtension points at a DWORD that points at the list.  Before 7.4 the bit
+ * means nothing (tedious sets it all the same). */
 static int read_extension(const uint8_t *body,
                           size_t len,
                           size_t fixed,
                           struct tdsd_login *out,
                           struct tdsd_problem *problem) {
-  if (!(out->flags3 & FLAG3_EXTENSION)) {
+  bool older = out->version == TDSD_V71 || out->version == TDSD_V72 ||
+               out->version == TDSD_V73A || out->version == TDSD_V73B;
+  if (!(out->flags3 & FLAG3_EXTENSION) || older) {
     return 0;
   }
   size_t offset = tdsd_get_u16(body + 56);

@@ -30,6 +30,8 @@ const char *tdsd_packet_name(uint8_t type) {
     return "transaction manager request";
   case TDSD_PKT_LOGIN7:
     return "LOGIN7";
+  case TDSD_PKT_SSPI:
+    return "SSPI";
   case TDSD_PKT_PRELOGIN:
     return "PRELOGIN";
   default:

@@ -191,7 +191,9 @@ static int cell(void *ctx, const void *p, size_t n) {
   if (r->row == NULL) {
     r->row = json_array();
   }
+  bool variant = r->d.columns[r->d.column].type.shape == TDS_SHAPE_VARIANT;
   json_object_set_new(c, "type", json_integer(type));
+  json_object_set_new(c, "variant", json_boolean(variant));
   json_t *text = p == NULL ? json_null() : cell_text(type, p, n);
   assert(text != NULL);
   json_object_set_new(c, "text", text);
