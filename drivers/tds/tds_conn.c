@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "tds_fail.h"
+#include "tds_session.h"
+#include "tds_txn.h"
 #include "tds_value.h"
 
 static const struct {
@@ -24,7 +26,7 @@ static const struct {
     [TDS_STEP_WRAPPED] = {"tls", "TLS handshake", tds_connect_wrapped},
     [TDS_STEP_CREDENTIAL] = {"credential", "login", tds_connect_credential},
     [TDS_STEP_LOGIN] = {"login", "login", tds_connect_login},
-    [TDS_STEP_LOGIN_READ] = {"login", "login", tds_reply_login},
+    [TDS_STEP_LOGIN_READ] = {"login", "login", tds_login_read},
     [TDS_STEP_IDLE] = {"idle", "idle", NULL},
     [TDS_STEP_SEND] = {"send", "request", tds_request_send},
     [TDS_STEP_READ] = {"execute", "request", tds_reply_read},
@@ -72,12 +74,8 @@ weir_drv_status tds_conn_end(struct weir_drv_conn *c,
   c->op = TDS_OP_NONE;
   c->cancelled = false;
   tds_token_trim(&c->decoder);
-  t->wait->usable = c->step == TDS_STEP_IDLE;
-  t->wait->txn = c->transaction != 0 ? WEIR_DRV_TXN_OPEN : WEIR_DRV_TXN_NONE;
-  t->wait->dirty = c->dirty;
-  if (c->transaction != 0) {
-    t->wait->dirty |= WEIR_DRV_DIRTY_TXN;
-  }
+  tds_link_trim(&c->link);
+  tds_session_state(c, t->wait);
   return rc;
 }
 
@@ -102,8 +100,10 @@ weir_drv_status tds_conn_fail(struct weir_drv_conn *c,
   bool sent = c->request.started && c->link.written > c->request.mark;
   if (t->err != NULL && c->op >= TDS_OP_EXEC && sent) {
     t->err->flags |= WEIR_DRV_EF_MAYBE_EXECUTED;
-    t->err->txn =
-        c->transaction != 0 ? WEIR_DRV_TXN_UNKNOWN : WEIR_DRV_TXN_NONE;
+    t->err->txn = tds_txn_fate(c);
+    if (c->op == TDS_OP_TXN) {
+      t->err->retry = WEIR_DRV_RETRY_NO;
+    }
   }
   (void)tds_conn_go(c, TDS_STEP_DEAD);
   return tds_conn_end(c, t, WEIR_DRV_FAIL);
@@ -167,8 +167,8 @@ weir_drv_status tds_conn_create(struct weir_drv_drv *d,
   c->message.mem = &d->mem;
   c->user.mem = &d->mem;
   c->routed.mem = &d->mem;
-  c->database.mem = &d->mem;
-  c->baseline.mem = &d->mem;
+  c->own.mem = &d->mem;
+  tds_session_init(c);
   c->server_name.mem = &d->mem;
   (void)tds_conn_go(c, TDS_STEP_NEW);
   *out = c;
@@ -194,8 +194,8 @@ void tds_conn_destroy(struct weir_drv_conn *c) {
   tds_buf_fini(&c->message);
   tds_buf_fini(&c->user);
   tds_buf_fini(&c->routed);
-  tds_buf_fini(&c->database);
-  tds_buf_fini(&c->baseline);
+  tds_buf_fini(&c->own);
+  tds_session_fini(c);
   tds_buf_fini(&c->server_name);
   if (c->columns != NULL) {
     mem->release(mem->ctx, c->columns);
@@ -294,7 +294,7 @@ weir_drv_status tds_conn_get(struct weir_drv_conn *c,
   case WEIR_DRV_P_SESSION_ID:
     return give_int(out, c->link.reader.spid);
   case WEIR_DRV_P_DATABASE:
-    return give_text(out, c->database.p, c->database.n);
+    return give_text(out, c->now.database.p, c->now.database.n);
   case WEIR_DRV_P_TLS:
     return give_tls(c, out);
   case WEIR_DRV_P_PEER:
@@ -321,7 +321,7 @@ weir_drv_status tds_conn_idle(struct weir_drv_conn *c,
     return WEIR_DRV_E_INVALID;
   }
   tds_link_want(&c->link, WEIR_DRV_EV_READ, wait);
-  return WEIR_DRV_DONE;
+  return WEIR_DRV_WAIT;
 }
 
 /* ------------------------------------------------------------------ columns */

@@ -41,7 +41,8 @@ enum tds_op {
   TDS_OP_CONNECT,
   TDS_OP_EXEC,
   TDS_OP_PING,
-  TDS_OP_RESET
+  TDS_OP_RESET,
+  TDS_OP_TXN
 };
 
 /* The driver instance: one per engine. */
@@ -69,12 +70,20 @@ struct tds_text_out {
   uint8_t carry_n;
 };
 
+/* A short body, whole in memory. */
+struct tds_bytes_out {
+  uint8_t bytes[80];
+  uint8_t n;
+  uint8_t at; /* already put */
+};
+
 /* The request that is being sent. */
 struct tds_request {
   const struct tds_source *source;
   uint8_t head[22];  /* ALL_HEADERS */
   uint8_t head_left; /* bytes of it still to be put */
   struct tds_text_out text;
+  struct tds_bytes_out bytes;
   uint8_t reset; /* TDS_ST_RESET or _RESET_KEEP for the first packet */
   bool started;  /* a packet has been queued */
   bool complete; /* the last one has */
@@ -93,6 +102,31 @@ struct tds_failure {
   char text[TDS_ERROR_TEXT];
 };
 
+/* What an answer has changed by an ENVCHANGE of its own; the confirmation of a
+ * reset that comes behind it must not undo that. */
+#define TDS_TOLD_DATABASE  1u
+#define TDS_TOLD_LANGUAGE  2u
+#define TDS_TOLD_COLLATION 4u
+#define TDS_TOLD_BEGUN     8u  /* a transaction */
+#define TDS_TOLD_ENDED     16u /* one has ended */
+
+/* What a session starts with and a reset goes back to. */
+struct tds_settings {
+  struct tds_buf database;
+  struct tds_buf language;
+  uint8_t collation[5];
+  uint8_t collation_n; /* 0 or 5 */
+};
+
+/* The user's transaction, as he sees it: a scope from begin to commit or
+ * rollback.  The truth is the descriptor, weir_drv_conn.transaction. */
+struct tds_scope {
+  int32_t verb;  /* WEIR_DRV_TX_* of the request */
+  bool open;     /* begin succeeded, and neither commit nor rollback yet */
+  bool doomed;   /* the server allows nothing but a rollback */
+  uint8_t ended; /* TDS_ENV_* that ended the last transaction */
+};
+
 /* The answer that is being read. */
 struct tds_reply {
   struct tds_span body; /* of the current packet */
@@ -102,6 +136,7 @@ struct tds_reply {
   bool acknowledged;    /* DONE with the attention bit was seen */
   bool drain;           /* rows, counts and errors are of no interest */
   bool error_seen;      /* an ERROR since the last DONE */
+  uint8_t told;         /* TDS_TOLD_*: state that this answer has changed */
   uint32_t rows;        /* whole rows in the batch */
   uint64_t bytes;       /* bytes taken in the batch */
   weir_drv_batch *batch;
@@ -147,16 +182,19 @@ struct weir_drv_conn {
   uint8_t server_version[4];
   uint32_t agreed_size;  /* ENVCHANGE 4; 0 = none came */
   struct tds_buf routed; /* where the server wants us to go */
-  struct tds_buf database;
-  struct tds_buf baseline; /* database after login */
+  struct tds_settings now;
+  struct tds_settings baseline; /* after login */
   struct tds_buf server_name;
   uint64_t transaction; /* descriptor, 0 = none */
+  struct tds_scope scope;
   uint8_t reset_wanted; /* status bit for the next request */
   bool reset_sent;
-  bool reset_done;   /* ENVCHANGE 18 was seen */
-  bool isolation;    /* some text spoke of an isolation level */
-  uint32_t dirty;    /* WEIR_DRV_DIRTY_* */
-  char scratch[160]; /* texts that get() gives out */
+  bool reset_done;    /* ENVCHANGE 18 was seen */
+  bool reset_rolls;   /* an eager reset rolls back first */
+  bool isolation;     /* some text spoke of an isolation level */
+  uint32_t dirty;     /* WEIR_DRV_DIRTY_* */
+  char scratch[160];  /* texts that get() gives out */
+  struct tds_buf own; /* a statement of the driver's own */
   struct weir_drv_column *columns;
   uint32_t columns_cap;
 };
@@ -215,9 +253,15 @@ int tds_conn_keep_columns(struct weir_drv_conn *c);
 /* Replaces the contents of a text.  Returns TDS_OK or TDS_E_NOMEM. */
 int tds_conn_set(struct tds_buf *b, const char *p, size_t n);
 
-/* Starts an operation whose request comes from source; rows and errors are told
- * as op asks.  what the source reads was set after
- * tds_request_clear().  Returns as the driver's step(). */
+/* Sets an operation up whose request comes from source; rows and errors are told
+ * as op asks.  What the source reads was set after tds_request_clear().  Returns
+ * TDS_NEXT. */
+weir_drv_status tds_request_begin(struct weir_drv_conn *c,
+                                  enum tds_op op,
+                                  const struct tds_source *source);
+
+/* Sets it up and runs it; statements of a transaction that the server has ended
+ * are refused.  Returns as the driver's step(). */
 weir_drv_status tds_request_start(struct weir_drv_conn *c,
                                   struct tds_turn *t,
                                   enum tds_op op,
@@ -238,14 +282,17 @@ void tds_request_clear(struct weir_drv_conn *c);
 size_t tds_request_put_head(struct weir_drv_conn *c, uint8_t *body, size_t cap);
 size_t tds_text_out_put(struct tds_text_out *o, uint8_t *body, size_t cap);
 bool tds_text_out_over(const struct tds_text_out *o);
+size_t tds_bytes_out_put(struct tds_bytes_out *o, uint8_t *body, size_t cap);
 
-/* A batch of text. */
+/* A batch of text, as the request. */
 extern const struct tds_source tds_batch_source; /* tds_batch.c */
+void tds_batch_set(struct weir_drv_conn *c, const char *text, size_t n);
 
 /* The steps, by file. */
 tds_step_fn tds_connect_resolve, tds_connect_tcp, tds_connect_strict,
     tds_connect_prelogin, tds_connect_wrapped, tds_connect_credential,
-    tds_connect_login, tds_reply_login;       /* tds_connect.c */
+    tds_connect_login;                        /* tds_connect.c */
+tds_step_fn tds_login_read;                   /* tds_login.c */
 tds_step_fn tds_request_send, tds_reply_read; /* tds_request, _reply.c */
 
 /* Prepares the reading of an answer; sink NULL drops rows. */
@@ -287,6 +334,10 @@ weir_drv_status tds_request_reset(struct weir_drv_conn *c,
                                   const struct weir_drv_reset_args *a,
                                   struct weir_drv_wait *wait,
                                   struct weir_drv_error *err);
+weir_drv_status tds_txn_start(struct weir_drv_conn *c,
+                              const struct weir_drv_txn_args *a,
+                              struct weir_drv_wait *wait,
+                              struct weir_drv_error *err);
 weir_drv_status tds_request_cancel(struct weir_drv_conn *c,
                                    struct weir_drv_wait *wait,
                                    struct weir_drv_error *err);

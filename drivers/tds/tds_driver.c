@@ -91,7 +91,8 @@ static const struct weir_driver table = {
     .min_host_minor = 0,
     .thread_model = WEIR_DRV_THREAD_PER_CONN,
     .caps = WEIR_DRV_CAP_CANCEL | WEIR_DRV_CAP_RESET_LAZY |
-            WEIR_DRV_CAP_RESET_EAGER | WEIR_DRV_CAP_IDLE_WATCH,
+            WEIR_DRV_CAP_RESET_EAGER | WEIR_DRV_CAP_TXN |
+            WEIR_DRV_CAP_IDLE_WATCH,
     .name = "tds",
     .version = "0.1.0",
     .open = open_driver,
@@ -111,6 +112,7 @@ static const struct weir_driver table = {
     .connect = tds_connect_start,
     .ping = tds_request_ping,
     .reset = tds_request_reset,
+    .txn = tds_txn_start,
     .exec = tds_request_exec,
     .step = tds_conn_step,
     .cancel = tds_request_cancel,

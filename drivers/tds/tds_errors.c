@@ -57,7 +57,7 @@ static const struct tds_error_rule table[] = {
     {983, ANY, 0, 0, CONN, FAILOVER, ELSE},
     {1105, RUN, 0, 0, STATEMENT, RESOURCE, NO},
     {1204, RUN, 0, 0, STATEMENT, RESOURCE, SAME},
-    {1205, RUN, 0, 0, TXN, DEADLOCK, SAME},
+    {1205, RUN, DOOMED, 0, TXN, DEADLOCK, SAME},
     {1222, RUN, 0, 0, STATEMENT, TIMEOUT, SAME},
     {2601, ANY, 0, 0, STATEMENT, CONSTRAINT, NO},
     {2627, ANY, 0, 0, STATEMENT, CONSTRAINT, NO},
@@ -65,8 +65,8 @@ static const struct tds_error_rule table[] = {
     {3906, RUN, 0, 0, CONN, FAILOVER, ELSE}, /* read-only here */
     {3908, RUN, 0, 0, CONN, FAILOVER, ELSE},
     {3930, RUN, DOOMED, 0, TXN, OTHER, NO},
-    {3960, RUN, 0, 0, TXN, OTHER, SAME}, /* snapshot conflict */
-    {3961, RUN, 0, 0, TXN, OTHER, SAME},
+    {3960, RUN, DOOMED, 0, TXN, OTHER, SAME}, /* snapshot conflict */
+    {3961, RUN, DOOMED, 0, TXN, OTHER, SAME},
     {3971, RUN, 0, 0, CONN, INTERNAL, NO}, /* wrong descriptor */
     {3980, RUN, 0, 0, CONN, INTERNAL, NO},
     {3988, RUN, 0, 0, CONN, INTERNAL, NO},
@@ -110,11 +110,11 @@ static const struct tds_error_rule table[] = {
     {40613, ANY, 0, 0, ENDPOINT, FAILOVER, AGAIN},
     {40615, LOGIN, 0, 0, CONFIG, AUTH, NO}, /* firewall */
     {40971, ANY, 0, 0, CONN, FAILOVER, ELSE},
-    {41301, RUN, 0, 0, TXN, OTHER, SAME},
-    {41302, RUN, 0, 0, TXN, OTHER, SAME},
-    {41305, RUN, 0, 0, TXN, OTHER, SAME},
-    {41325, RUN, 0, 0, TXN, OTHER, SAME},
-    {41839, RUN, 0, 0, TXN, OTHER, SAME},
+    {41301, RUN, DOOMED, 0, TXN, OTHER, SAME},
+    {41302, RUN, DOOMED, 0, TXN, OTHER, SAME},
+    {41305, RUN, DOOMED, 0, TXN, OTHER, SAME},
+    {41325, RUN, DOOMED, 0, TXN, OTHER, SAME},
+    {41839, RUN, DOOMED, 0, TXN, OTHER, SAME},
     {42108, ANY, 0, 0, ENDPOINT, FAILOVER, AGAIN},
     {42109, ANY, 0, 0, ENDPOINT, FAILOVER, AGAIN},
     {49918, ANY, 0, 10, ENDPOINT, THROTTLED, AGAIN},

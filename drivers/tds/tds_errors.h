@@ -14,7 +14,9 @@
 #define TDS_WHEN_RUN   2 /* in the answer to a request */
 
 /* Rule flags. */
-#define TDS_EF_DOOMED      1u /* the transaction can only be rolled back */
+/* An open transaction is gone or can only be rolled back.  Most servers say with
+ * ENVCHANGE 10 that it is gone; with those that do not, a rollback asks. */
+#define TDS_EF_DOOMED      1u
 #define TDS_EF_NOT_STARTED 2u /* nothing of the request was executed */
 
 struct tds_error_rule {

@@ -75,6 +75,9 @@
 /* Kept of the error that ends a request; diag() has seen all of it. */
 #define TDS_ERROR_TEXT 2048u
 
+/* A name of a transaction or savepoint: the server looks at no more. */
+#define TDS_TXN_NAME_UNITS 32u
+
 /* Addresses tried for one name; more are ignored (a name with more is a load
  * balancer, and each attempt costs the caller's time). */
 #define TDS_ADDRESSES_MAX 16u

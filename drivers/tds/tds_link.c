@@ -151,9 +151,9 @@ static int64_t feed_once(struct tds_link *l) {
 
 /* TLS may take records that hold nothing for us, but not for ever: whoever sends
  * that much of them never lets the caller look at its clock. */
-static int64_t fill_tls(struct tds_link *l) {
+static int64_t fill_tls(struct tds_link *l, uint8_t *to) {
   for (uint64_t taken = 0; taken <= TDS_STEP_BYTES;) {
-    int64_t n = l->tls_api->read(l->tls, l->room.p, TDS_READ_BYTES);
+    int64_t n = l->tls_api->read(l->tls, to, TDS_READ_BYTES);
     /* Answers of TLS itself, such as to a key update. */
     weir_drv_status rc = drain(l, &l->out);
     if (rc != WEIR_DRV_DONE) {
@@ -171,19 +171,54 @@ static int64_t fill_tls(struct tds_link *l) {
   return WEIR_DRV_FAIL;
 }
 
+static int64_t fill_at(struct tds_link *l, uint8_t *to) {
+  int64_t n = l->tls_in ? fill_tls(l, to)
+                        : l->host->stream_read(l->stream, to, TDS_READ_BYTES);
+  return n == 0 ? WEIR_DRV_E_CLOSED : n;
+}
+
 int64_t tds_link_fill(struct tds_link *l) {
   if (l->room.cap < TDS_READ_BYTES &&
       tds_buf_room(&l->room, TDS_READ_BYTES) != TDS_OK) {
     return WEIR_DRV_E_NOMEM;
   }
-  int64_t n = l->tls_in
-                  ? fill_tls(l)
-                  : l->host->stream_read(l->stream, l->room.p, TDS_READ_BYTES);
+  int64_t n = fill_at(l, l->room.p);
   if (n > 0) {
     l->in.p = l->room.p;
     l->in.n = (size_t)n;
   }
-  return n == 0 ? WEIR_DRV_E_CLOSED : n;
+  return n;
+}
+
+int64_t tds_link_fill_more(struct tds_link *l, struct tds_span *body) {
+  struct tds_buf *room = &l->room;
+  if (body->n == 0 && l->in.n == 0) {
+    return tds_link_fill(l);
+  }
+  /* What is in use lies in one piece: body, then in. */
+  const uint8_t *start = body->n > 0 ? body->p : l->in.p;
+  const uint8_t *end = l->in.n > 0 ? l->in.p + l->in.n : body->p + body->n;
+  size_t skip = (size_t)(start - room->p);
+  room->n = (size_t)(end - room->p);
+  int rc = tds_buf_room(room, TDS_READ_BYTES);
+  size_t used = room->n;
+  room->n = 0;
+  if (rc != TDS_OK) {
+    return WEIR_DRV_E_NOMEM;
+  }
+  body->p = room->p + skip;
+  l->in.p = room->p + used - l->in.n;
+  int64_t n = fill_at(l, room->p + used);
+  if (n > 0) {
+    l->in.n += (size_t)n;
+  }
+  return n;
+}
+
+void tds_link_trim(struct tds_link *l) {
+  if (l->in.n == 0 && l->room.cap > TDS_READ_BYTES) {
+    tds_buf_fini(&l->room);
+  }
 }
 
 /* ---------------------------------------------------------------- handshake */

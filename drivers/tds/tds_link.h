@@ -67,6 +67,13 @@ weir_drv_status tds_link_flush(struct tds_link *l);
  * WEIR_DRV_E_NOMEM or WEIR_DRV_FAIL. */
 int64_t tds_link_fill(struct tds_link *l);
 
+/* Reads bytes behind those of l->in.  body: a part of what was taken off in
+ * before that is still in use; it moves along.  Returns as tds_link_fill. */
+int64_t tds_link_fill_more(struct tds_link *l, struct tds_span *body);
+
+/* Gives back what only reading ahead needed, if nothing is unread. */
+void tds_link_trim(struct tds_link *l);
+
 /* Carries the handshake on.  wrapped: in PRELOGIN packets, else bare.
  * Returns WEIR_DRV_DONE when TLS is on both ways and nothing is queued;
  * WEIR_DRV_WAIT; or WEIR_DRV_FAIL with err filled: TLS's reason, or kind

@@ -78,6 +78,16 @@ int tds_packet_next(struct tds_packet_reader *r,
   }
 }
 
+int tds_packet_whole(const struct tds_packet_reader *r, struct tds_span in) {
+  struct tds_packet_reader ahead = *r;
+  struct tds_span body;
+  int rc = TDS_PACKET_DATA;
+  while (rc == TDS_PACKET_DATA) {
+    rc = tds_packet_next(&ahead, &in, &body);
+  }
+  return rc != TDS_MORE;
+}
+
 int tds_packet_idle(const struct tds_packet_reader *r) {
   return r->have == 0 && r->ending == 0;
 }

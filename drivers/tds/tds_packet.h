@@ -31,6 +31,10 @@ int tds_packet_next(struct tds_packet_reader *r,
                     struct tds_span *in,
                     struct tds_span *out_body);
 
+/* 1 if the rest of the message is in whole in in, or if it cannot go on there; 0
+ * if more bytes are needed.  Nothing is taken. */
+int tds_packet_whole(const struct tds_packet_reader *r, struct tds_span in);
+
 /* 1 if the reader stands between two messages with nothing taken. */
 int tds_packet_idle(const struct tds_packet_reader *r);
 

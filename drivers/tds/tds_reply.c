@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* tds_reply.c - reads an answer: tokens become results, notices, state. */
-#include <stdio.h>
+#include "tds_reply.h"
+
 #include <string.h>
 
-#include "tds_conn.h"
 #include "tds_fail.h"
-#include "tds_prelogin.h"
-
-/* Events of next_event besides the decoder's. */
-#define EV_END   50 /* the message has ended */
-#define EV_WAIT  51 /* the stream has no more bytes */
-#define EV_AGAIN 52 /* enough for one step */
-#define EV_LOST  53 /* the stream ended: *out_lost says how */
+#include "tds_reset.h"
+#include "tds_session.h"
+#include "tds_txn.h"
 
 /* --------------------------------------------------------------------- sink */
 
@@ -64,6 +60,7 @@ void tds_reply_begin(struct weir_drv_conn *c, const struct tds_sink *sink) {
   r->acknowledged = false;
   r->drain = false;
   r->error_seen = false;
+  r->told = 0;
   r->rows = 0;
   r->bytes = 0;
   r->batch = NULL;
@@ -86,6 +83,7 @@ static void tell(struct weir_drv_conn *c, const struct tds_message *m) {
   d.native = m->number;
   d.severity = m->severity;
   d.line = m->line;
+  d.state = m->state;
   d.message = text(m->text, m->text_n);
   d.server = text(m->server, m->server_n);
   d.procedure = text(m->procedure, m->procedure_n);
@@ -101,6 +99,9 @@ static void keep(struct weir_drv_conn *c,
   struct tds_failure *f = &c->reply.failure;
   struct tds_error_rule rule;
   tds_errors_find(number, severity, c->op == TDS_OP_CONNECT, &rule);
+  if ((rule.flags & TDS_EF_DOOMED) != 0 && c->transaction != 0) {
+    c->scope.doomed = true;
+  }
   if (f->set && rule.scope <= f->rule.scope) {
     return;
   }
@@ -112,12 +113,21 @@ static void keep(struct weir_drv_conn *c,
   memcpy(f->text, p, n < sizeof f->text ? n : sizeof f->text);
 }
 
+/* The error kept turns out to have cost the connection. */
+static void keep_fatal(struct tds_failure *f) {
+  if (f->rule.scope < WEIR_DRV_SCOPE_CONN) {
+    f->rule.scope = WEIR_DRV_SCOPE_CONN;
+  }
+}
+
 static int on_message(struct weir_drv_conn *c, int event) {
   const struct tds_message *m = &c->decoder.message;
   if (c->op == TDS_OP_CONNECT && m->server_n > 0) {
     (void)tds_conn_set(&c->server_name, m->server, m->server_n);
   }
-  if (!c->reply.drain || m->severity >= TDS_SEVERITY_FATAL) {
+  /* "Changed database context" after a statement of our own helps nobody. */
+  bool noise = event == TDS_EV_INFO && c->op == TDS_OP_RESET;
+  if ((!c->reply.drain && !noise) || m->severity >= TDS_SEVERITY_FATAL) {
     tell(c, m);
   }
   if (event == TDS_EV_ERROR) {
@@ -125,114 +135,6 @@ static int on_message(struct weir_drv_conn *c, int event) {
     keep(c, m->number, m->severity, m->text, m->text_n);
   }
   return TDS_OK;
-}
-
-/* -------------------------------------------------------------------- state */
-
-static int bad(struct weir_drv_conn *c, const char *why) {
-  (void)snprintf(c->decoder.why, sizeof c->decoder.why, "%s", why);
-  return TDS_E_PROTO;
-}
-
-static int set_packet_size(struct weir_drv_conn *c) {
-  const struct tds_env *e = &c->decoder.env;
-  uint32_t size = 0;
-  for (size_t i = 0; i < e->text_n; i++) {
-    if (e->text[i] < '0' || e->text[i] > '9' || size > TDS_PACKET_MAX) {
-      return bad(c, "the server set an impossible packet size");
-    }
-    size = size * 10 + (uint32_t)(e->text[i] - '0');
-  }
-  if (size < TDS_PACKET_MIN || size > TDS_PACKET_MAX) {
-    return bad(c, "the server set an impossible packet size");
-  }
-  c->agreed_size = size;
-  return TDS_OK;
-}
-
-static int set_routed(struct weir_drv_conn *c) {
-  const struct tds_env *e = &c->decoder.env;
-  char port[16];
-  if (c->op != TDS_OP_CONNECT) {
-    return bad(c, "the server routes a session that is logged in");
-  }
-  int n = snprintf(port, sizeof port, ",%u", tds_u16(e->bytes.p + 3));
-  int rc = tds_conn_set(&c->routed, e->text, e->text_n);
-  return rc == TDS_OK ? tds_buf_add(&c->routed, port, (size_t)n) : rc;
-}
-
-/* The reset has happened: everything the session carried is gone, and the
- * database is the one of the login (the server does not say so). */
-static int on_reset(struct weir_drv_conn *c) {
-  if (!c->reset_sent) {
-    return bad(c, "the server confirms a reset that was not asked for");
-  }
-  c->reset_done = true;
-  if (c->request.reset == TDS_ST_RESET) {
-    c->transaction = 0;
-  }
-  c->dirty = 0;
-  return tds_conn_set(&c->database, (const char *)c->baseline.p, c->baseline.n);
-}
-
-static int on_env(struct weir_drv_conn *c) {
-  const struct tds_env *e = &c->decoder.env;
-  switch (e->type) {
-  case TDS_ENV_DATABASE:
-    return tds_conn_set(&c->database, e->text, e->text_n);
-  case TDS_ENV_PACKET:
-    return c->op == TDS_OP_CONNECT ? set_packet_size(c) : TDS_OK;
-  case TDS_ENV_BEGIN:
-  case TDS_ENV_ENLIST:
-    if (e->bytes.n != 8) {
-      return bad(c, "a transaction descriptor that is not 8 bytes");
-    }
-    c->transaction = tds_u64(e->bytes.p);
-    return TDS_OK;
-  case TDS_ENV_COMMIT:
-  case TDS_ENV_ROLLBACK:
-  case TDS_ENV_DEFECT:
-  case TDS_ENV_ENDED:
-    c->transaction = 0;
-    return TDS_OK;
-  case TDS_ENV_RESET:
-    return on_reset(c);
-  case TDS_ENV_ROUTING:
-  case TDS_ENV_ROUTING2:
-    return set_routed(c);
-  default:
-    return TDS_OK;
-  }
-}
-
-static int on_ack(struct weir_drv_conn *c) {
-  uint32_t v = c->decoder.ack.version;
-  bool strict = c->cfg->encrypt == TDS_ENCRYPT_STRICT;
-  bool known = v == TDS_V74 || v == TDS_V73B || v == TDS_V73A || v == TDS_V72 ||
-               (strict && v == TDS_V80);
-  if (c->op != TDS_OP_CONNECT || c->logged_in) {
-    return bad(c, "a LOGINACK that nobody waits for");
-  }
-  if (!known) {
-    (void)snprintf(c->decoder.why, sizeof c->decoder.why,
-                   "the server speaks TDS version 0x%08X, which is not "
-                   "supported",
-                   v);
-    return TDS_E_UNSUPPORTED;
-  }
-  c->logged_in = true;
-  c->version = v;
-  memcpy(c->server_version, c->decoder.ack.server, 4);
-  return TDS_OK;
-}
-
-static int on_feature(struct weir_drv_conn *c) {
-  const struct tds_feature *f = &c->decoder.feature;
-  if (c->op != TDS_OP_CONNECT || f->id != TDS_FEATURE_UTF8) {
-    return bad(c, "the server acknowledges a feature that was not asked for");
-  }
-  return f->data.n == 1 ? TDS_OK
-                        : bad(c, "the UTF8_SUPPORT answer is not one byte");
 }
 
 static int on_done(struct weir_drv_conn *c) {
@@ -244,12 +146,15 @@ static int on_done(struct weir_drv_conn *c) {
   struct tds_reply *r = &c->reply;
   if ((d->status & TDS_DONE_ATTN) != 0) {
     if (!r->attention) {
-      return bad(c, "an attention is acknowledged that was not sent");
+      return tds_session_bad(c,
+                             "an attention is acknowledged that was not sent");
     }
     r->acknowledged = true;
     r->final = true;
   }
-  if ((d->status & TDS_DONE_SRVERR) != 0) {
+  if ((d->status & TDS_DONE_SRVERR) != 0 && r->failure.set) {
+    keep_fatal(&r->failure);
+  } else if ((d->status & TDS_DONE_SRVERR) != 0) {
     keep(c, 0, TDS_SEVERITY_FATAL, fatal, sizeof fatal - 1);
   } else if ((d->status & TDS_DONE_ERROR) != 0 && !r->error_seen && !r->drain) {
     keep(c, 0, 16, unsaid, sizeof unsaid - 1);
@@ -261,8 +166,7 @@ static int on_done(struct weir_drv_conn *c) {
 
 /* ------------------------------------------------------------------- events */
 
-/* The next event of the decoder, or EV_*, or a negative verdict. */
-static int next_event(struct weir_drv_conn *c, int64_t *out_lost) {
+int tds_reply_event(struct weir_drv_conn *c, int64_t *out_lost) {
   struct tds_reply *r = &c->reply;
   for (;;) {
     int ev = tds_token_next(&c->decoder, &r->body);
@@ -272,41 +176,40 @@ static int next_event(struct weir_drv_conn *c, int64_t *out_lost) {
     int rc = tds_packet_next(&c->link.reader, &c->link.in, &r->body);
     if (rc == TDS_PACKET_END) {
       rc = tds_token_end(&c->decoder);
-      return rc == TDS_OK ? EV_END : rc;
+      return rc == TDS_OK ? TDS_EV_END : rc;
     }
     if (rc < 0) {
-      return bad(c, c->link.reader.why);
+      return tds_session_bad(c, c->link.reader.why);
     }
     if (rc == TDS_PACKET_DATA) {
       continue;
     }
     if (c->spent > TDS_STEP_BYTES) {
-      return EV_AGAIN;
+      return TDS_EV_AGAIN;
     }
     int64_t n = tds_link_fill(&c->link);
     if (n == WEIR_DRV_E_AGAIN) {
-      return EV_WAIT;
+      return TDS_EV_WAIT;
     }
     if (n < 0) {
       *out_lost = n;
-      return EV_LOST;
+      return TDS_EV_LOST;
     }
     c->spent += (uint64_t)n;
   }
 }
 
-/* State and messages; events that are results are left to the caller. */
-static int apply(struct weir_drv_conn *c, int ev) {
+int tds_reply_apply(struct weir_drv_conn *c, int ev) {
   switch (ev) {
   case TDS_EV_ERROR:
   case TDS_EV_INFO:
     return on_message(c, ev);
   case TDS_EV_ENV:
-    return on_env(c);
+    return tds_session_env(c);
   case TDS_EV_LOGIN:
-    return on_ack(c);
+    return tds_session_ack(c);
   case TDS_EV_FEATURE:
-    return on_feature(c);
+    return tds_session_feature(c);
   case TDS_EV_DONE:
     return on_done(c);
   default:
@@ -323,17 +226,23 @@ static weir_drv_status hand_over(struct weir_drv_conn *c) {
 
 /* ----------------------------------------------------------------- failures */
 
-/* The server's error becomes ours. */
-static weir_drv_status fill_failure(struct weir_drv_conn *c,
-                                    struct tds_turn *t,
-                                    const char *prefix) {
+/* Whether a transaction must be rolled back is what its state says, not what the
+ * error's number suggests: the server may have done so already, and any error
+ * may have made it do so (XACT_ABORT). */
+static int32_t txn_scope(const struct weir_drv_conn *c, int32_t scope) {
+  if (scope > WEIR_DRV_SCOPE_TXN) {
+    return scope;
+  }
+  return tds_txn_state(c) == WEIR_DRV_TXN_DOOMED ? WEIR_DRV_SCOPE_TXN
+                                                 : WEIR_DRV_SCOPE_STATEMENT;
+}
+
+weir_drv_status tds_reply_failure(struct weir_drv_conn *c,
+                                  struct tds_turn *t,
+                                  const char *prefix) {
   const struct tds_failure *f = &c->reply.failure;
   size_t n = f->text_n < sizeof f->text ? f->text_n : sizeof f->text;
-  int32_t scope = f->rule.scope;
-  bool gone = c->transaction == 0 && (f->rule.flags & TDS_EF_DOOMED) == 0;
-  if (scope == WEIR_DRV_SCOPE_TXN && gone) {
-    scope = WEIR_DRV_SCOPE_STATEMENT;
-  }
+  int32_t scope = txn_scope(c, f->rule.scope);
   (void)tds_fail(t->err, scope, f->rule.kind, f->rule.retry, "%s%.*s", prefix,
                  (int)n, f->text);
   if (t->err == NULL) {
@@ -346,31 +255,27 @@ static weir_drv_status fill_failure(struct weir_drv_conn *c,
   t->err->native = f->number;
   t->err->native_severity = f->severity;
   t->err->retry_after_ms = f->rule.retry_after_s * UINT32_C(1000);
-  t->err->txn = (f->rule.flags & TDS_EF_DOOMED) != 0 ? WEIR_DRV_TXN_DOOMED
-                : c->transaction != 0                ? WEIR_DRV_TXN_OPEN
-                                                     : WEIR_DRV_TXN_NONE;
+  t->err->txn = tds_txn_state(c);
   if (scope >= WEIR_DRV_SCOPE_CONN && c->op != TDS_OP_CONNECT &&
       (f->rule.flags & TDS_EF_NOT_STARTED) == 0) {
     t->err->flags |= WEIR_DRV_EF_MAYBE_EXECUTED;
+    t->err->txn = tds_txn_fate(c);
+    t->err->retry = c->op == TDS_OP_TXN ? WEIR_DRV_RETRY_NO : f->rule.retry;
   }
   return WEIR_DRV_FAIL;
 }
 
-static weir_drv_status end_failed(struct weir_drv_conn *c, struct tds_turn *t) {
-  (void)fill_failure(c, t, "");
+weir_drv_status tds_reply_end_failed(struct weir_drv_conn *c,
+                                     struct tds_turn *t) {
+  (void)tds_reply_failure(c, t, "");
   bool dead = c->reply.failure.rule.scope >= WEIR_DRV_SCOPE_CONN;
-  bool doomed = (c->reply.failure.rule.flags & TDS_EF_DOOMED) != 0;
   (void)tds_conn_go(c, dead ? TDS_STEP_DEAD : TDS_STEP_IDLE);
-  (void)tds_conn_end(c, t, WEIR_DRV_FAIL);
-  if (doomed && c->transaction != 0) {
-    t->wait->txn = WEIR_DRV_TXN_DOOMED;
-  }
-  return WEIR_DRV_FAIL;
+  return tds_conn_end(c, t, WEIR_DRV_FAIL);
 }
 
-static weir_drv_status malformed(struct weir_drv_conn *c,
-                                 struct tds_turn *t,
-                                 int verdict) {
+weir_drv_status tds_reply_malformed(struct weir_drv_conn *c,
+                                    struct tds_turn *t,
+                                    int verdict) {
   if (verdict == TDS_E_NOMEM) {
     return tds_conn_no_memory(c, t);
   }
@@ -384,19 +289,21 @@ static weir_drv_status malformed(struct weir_drv_conn *c,
 
 /* ------------------------------------------------------------------ request */
 
-static weir_drv_status end_cancelled(struct weir_drv_conn *c,
-                                     struct tds_turn *t) {
+weir_drv_status tds_reply_end_cancelled(struct weir_drv_conn *c,
+                                        struct tds_turn *t) {
   /* A reset bit went out with the first packet of a request that was then given
    * up: whether it was acted on cannot be known. */
   if (c->request.given_up && c->reset_sent && !c->reset_done) {
     return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONN, WEIR_DRV_K_CANCELLED,
                          "cancelled while a reset was being sent");
   }
-  (void)tds_fail(t->err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_CANCELLED,
-                 WEIR_DRV_RETRY_SAME, "cancelled");
+  (void)tds_fail(t->err, txn_scope(c, WEIR_DRV_SCOPE_STATEMENT),
+                 WEIR_DRV_K_CANCELLED, WEIR_DRV_RETRY_SAME, "cancelled");
   if (t->err != NULL) {
-    t->err->flags |= WEIR_DRV_EF_MAYBE_EXECUTED;
-    t->err->txn = c->transaction != 0 ? WEIR_DRV_TXN_OPEN : WEIR_DRV_TXN_NONE;
+    /* A request that was given up is never looked at (2.2.1.7). */
+    t->err->flags |=
+        c->request.given_up ? 0 : (uint32_t)WEIR_DRV_EF_MAYBE_EXECUTED;
+    t->err->txn = tds_txn_state(c);
   }
   (void)tds_conn_go(c, TDS_STEP_IDLE);
   return tds_conn_end(c, t, WEIR_DRV_FAIL);
@@ -410,24 +317,23 @@ static weir_drv_status end_request(struct weir_drv_conn *c,
     c->dirty = WEIR_DRV_DIRTY_UNKNOWN;
   }
   if (f->set && f->rule.scope >= WEIR_DRV_SCOPE_CONN) {
-    return end_failed(c, t);
+    return tds_reply_end_failed(c, t);
   }
-  if (c->reply.drain) {
-    if (c->reset_sent && !c->reset_done && !c->request.given_up) {
-      return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONN, WEIR_DRV_K_PROTOCOL,
-                           "the server did not confirm the reset");
-    }
-    return end_cancelled(c, t);
-  }
-  if (c->reset_sent && !c->reset_done) {
+  if (c->reset_sent && !c->reset_done && !c->request.given_up) {
     return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONN, WEIR_DRV_K_PROTOCOL,
                          "the server did not confirm the reset");
   }
-  if (f->set) {
-    return end_failed(c, t);
+  if (c->op == TDS_OP_TXN) {
+    return tds_txn_end(c, t);
   }
   if (c->op == TDS_OP_RESET) {
-    c->isolation = false;
+    return tds_reset_end(c, t);
+  }
+  if (c->reply.drain) {
+    return tds_reply_end_cancelled(c, t);
+  }
+  if (f->set) {
+    return tds_reply_end_failed(c, t);
   }
   (void)tds_conn_go(c, TDS_STEP_IDLE);
   return tds_conn_end(c, t, WEIR_DRV_DONE);
@@ -440,10 +346,10 @@ static weir_drv_status end_message(struct weir_drv_conn *c,
   struct tds_reply *r = &c->reply;
   if (!r->final) {
     if (r->failure.set && r->failure.rule.scope >= WEIR_DRV_SCOPE_CONN) {
-      return end_failed(c, t); /* its last words tell more */
+      return tds_reply_end_failed(c, t); /* its last words tell more */
     }
-    (void)bad(c, "the reply ends without a final DONE");
-    return malformed(c, t, TDS_E_PROTO);
+    (void)tds_session_bad(c, "the reply ends without a final DONE");
+    return tds_reply_malformed(c, t, TDS_E_PROTO);
   }
   if (r->attention && !r->acknowledged) {
     r->final = false;
@@ -453,14 +359,17 @@ static weir_drv_status end_message(struct weir_drv_conn *c,
   return end_request(c, t);
 }
 
+/* The server hung up in the middle.  What it said before tells more than that it
+ * did: some errors below class 20 end the session, too. */
 static weir_drv_status lost(struct weir_drv_conn *c,
                             struct tds_turn *t,
                             int64_t why) {
-  const struct tds_failure *f = &c->reply.failure;
-  if (f->set && f->rule.scope >= WEIR_DRV_SCOPE_CONN) {
-    return end_failed(c, t);
+  struct tds_failure *f = &c->reply.failure;
+  if (!f->set) {
+    return tds_conn_broken(c, t, why);
   }
-  return tds_conn_broken(c, t, why);
+  keep_fatal(f);
+  return tds_reply_end_failed(c, t);
 }
 
 /* A result event.  Returns TDS_NEXT, or what exec gives to the engine. */
@@ -506,8 +415,8 @@ static weir_drv_status pause(struct weir_drv_conn *c,
   if (c->reply.rows > 0 && !c->reply.drain && between_tokens(c)) {
     return hand_over(c);
   }
-  return ev == EV_AGAIN ? tds_conn_again(t)
-                        : tds_conn_wait(c, t, WEIR_DRV_EV_READ);
+  return ev == TDS_EV_AGAIN ? tds_conn_again(t)
+                            : tds_conn_wait(c, t, WEIR_DRV_EV_READ);
 }
 
 /* One event.  Returns TDS_NEXT to go on, or the step's result. */
@@ -516,25 +425,25 @@ static weir_drv_status handle(struct weir_drv_conn *c,
                               int ev,
                               int64_t why) {
   if (ev < 0) {
-    return malformed(c, t, ev);
+    return tds_reply_malformed(c, t, ev);
   }
   if (must_hand_over(c, ev)) {
     c->reply.held = ev;
     return hand_over(c);
   }
   switch (ev) {
-  case EV_END:
+  case TDS_EV_END:
     return end_message(c, t);
-  case EV_WAIT:
-  case EV_AGAIN:
+  case TDS_EV_WAIT:
+  case TDS_EV_AGAIN:
     return pause(c, t, ev);
-  case EV_LOST:
+  case TDS_EV_LOST:
     return lost(c, t, why);
   default:
     break;
   }
-  int rc = apply(c, ev);
-  return rc < 0 ? malformed(c, t, rc) : show(c, t, ev);
+  int rc = tds_reply_apply(c, ev);
+  return rc < 0 ? tds_reply_malformed(c, t, rc) : show(c, t, ev);
 }
 
 weir_drv_status tds_reply_read(struct weir_drv_conn *c, struct tds_turn *t) {
@@ -545,90 +454,9 @@ weir_drv_status tds_reply_read(struct weir_drv_conn *c, struct tds_turn *t) {
     int ev = c->reply.held;
     c->reply.held = 0;
     if (ev == 0) {
-      ev = next_event(c, &why);
+      ev = tds_reply_event(c, &why);
     }
     rc = handle(c, t, ev, why);
-  } while (rc == TDS_NEXT);
+  } while (rc == TDS_NEXT && c->step == TDS_STEP_READ);
   return rc;
-}
-
-/* -------------------------------------------------------------------- login */
-
-/* "login as 'sa': the server's words", with the database if one was named. */
-static weir_drv_status fail_login(struct weir_drv_conn *c, struct tds_turn *t) {
-  /* Names have at most 128 UTF-16 units, so these bounds cut nothing. */
-  char prefix[1400];
-  char user[513] = "";
-  bool named = c->cfg->database.n > 0;
-  memcpy(user, c->user.p, c->user.n < 512 ? c->user.n : 512);
-  (void)snprintf(prefix, sizeof prefix,
-                 "login: as '%.512s' to %.255s,%u%s%.512s%s: ", user,
-                 c->cfg->host.p, c->cfg->port, named ? ", database '" : "",
-                 c->cfg->database.p, named ? "'" : "");
-  (void)fill_failure(c, t, prefix);
-  if (t->err != NULL && t->err->scope < WEIR_DRV_SCOPE_CONN) {
-    t->err->scope = WEIR_DRV_SCOPE_CONN;
-  }
-  (void)tds_conn_go(c, TDS_STEP_DEAD);
-  return tds_conn_end(c, t, WEIR_DRV_FAIL);
-}
-
-static weir_drv_status finish_login(struct weir_drv_conn *c,
-                                    struct tds_turn *t) {
-  const struct tds_failure *f = &c->reply.failure;
-  bool fatal = f->set && f->severity >= TDS_SEVERITY_FATAL;
-  if (f->set && (fatal || !c->logged_in)) {
-    return fail_login(c, t);
-  }
-  if (!c->reply.final) {
-    (void)bad(c, "the reply ends without a final DONE");
-    return malformed(c, t, TDS_E_PROTO);
-  }
-  if (c->routed.n > 0) {
-    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_UNSUPPORTED,
-                         "the server routes to %.*s; routing is not supported "
-                         "yet",
-                         (int)c->routed.n, (const char *)c->routed.p);
-  }
-  if (!c->logged_in) {
-    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_ENDPOINT, WEIR_DRV_K_PROTOCOL,
-                         "the server neither accepts nor refuses the login");
-  }
-  if (tds_conn_set(&c->baseline, (const char *)c->database.p, c->database.n) !=
-      TDS_OK) {
-    return tds_conn_no_memory(c, t);
-  }
-  c->link.packet_size = c->agreed_size;
-  c->link.reader.limit = c->agreed_size;
-  (void)tds_conn_go(c, TDS_STEP_IDLE);
-  return tds_conn_end(c, t, WEIR_DRV_DONE);
-}
-
-weir_drv_status tds_reply_login(struct weir_drv_conn *c, struct tds_turn *t) {
-  /* What TLS answered by itself; a broken stream shows itself when read. */
-  (void)tds_link_flush(&c->link);
-  for (;;) {
-    int64_t why = 0;
-    int ev = next_event(c, &why);
-    if (ev < 0) {
-      return malformed(c, t, ev);
-    }
-    switch (ev) {
-    case EV_END:
-      return finish_login(c, t);
-    case EV_WAIT:
-      return tds_conn_wait(c, t, WEIR_DRV_EV_READ);
-    case EV_AGAIN:
-      return tds_conn_again(t);
-    case EV_LOST:
-      return c->reply.failure.set ? fail_login(c, t)
-                                  : tds_conn_broken(c, t, why);
-    default:
-      break;
-    }
-    int rc = apply(c, ev);
-    if (rc < 0) {
-      return malformed(c, t, rc);
-    }
-  }
 }

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* tds_request.c - exec, ping, reset and cancel: what is sent, and when. */
+/* tds_request.c - exec and ping: what is sent, and when. */
 #include <string.h>
 #include <strings.h>
 
 #include "tds_conn.h"
 #include "tds_fail.h"
 #include "tds_text.h"
+#include "tds_txn.h"
 
 static const char probe[] = "SELECT 1";
-
-/* The reset leaves the isolation level as it is (MS-TDS 2.2.3.1.2). */
-static const char restore[] = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
 
 /* ------------------------------------------------------------------ packets */
 
@@ -108,8 +106,7 @@ void tds_request_clear(struct weir_drv_conn *c) {
   memset(&c->request, 0, sizeof c->request);
 }
 
-weir_drv_status tds_request_start(struct weir_drv_conn *c,
-                                  struct tds_turn *t,
+weir_drv_status tds_request_begin(struct weir_drv_conn *c,
                                   enum tds_op op,
                                   const struct tds_source *source) {
   struct tds_request *q = &c->request;
@@ -123,7 +120,17 @@ weir_drv_status tds_request_start(struct weir_drv_conn *c,
   c->reset_done = false;
   tds_reply_begin(c, op == TDS_OP_EXEC && !c->no_rows ? &c->sink : NULL);
   c->decoder.no_results = false;
-  (void)tds_conn_go(c, TDS_STEP_SEND);
+  return tds_conn_go(c, TDS_STEP_SEND);
+}
+
+weir_drv_status tds_request_start(struct weir_drv_conn *c,
+                                  struct tds_turn *t,
+                                  enum tds_op op,
+                                  const struct tds_source *source) {
+  if (op == TDS_OP_EXEC && tds_txn_lost(c)) {
+    return tds_txn_refuse(c, t);
+  }
+  (void)tds_request_begin(c, op, source);
   return tds_conn_run(c, t);
 }
 
@@ -132,9 +139,7 @@ static weir_drv_status start_batch(struct weir_drv_conn *c,
                                    enum tds_op op,
                                    const char *text,
                                    size_t n) {
-  tds_request_clear(c);
-  c->request.text.text.p = (const uint8_t *)text;
-  c->request.text.text.n = n;
+  tds_batch_set(c, text, n);
   return tds_request_start(c, t, op, &tds_batch_source);
 }
 
@@ -197,65 +202,4 @@ weir_drv_status tds_request_ping(struct weir_drv_conn *c,
     return WEIR_DRV_E_INVALID;
   }
   return start_batch(c, &t, TDS_OP_PING, probe, sizeof probe - 1);
-}
-
-weir_drv_status tds_request_reset(struct weir_drv_conn *c,
-                                  const struct weir_drv_reset_args *a,
-                                  struct weir_drv_wait *wait,
-                                  struct weir_drv_error *err) {
-  struct tds_turn t = {NULL, wait, err};
-  if (c->step != TDS_STEP_IDLE) {
-    return WEIR_DRV_E_INVALID;
-  }
-  switch (a->mode) {
-  case WEIR_DRV_RESET_LAZY:
-  case WEIR_DRV_RESET_KEEP_TXN:
-    c->reset_wanted =
-        a->mode == WEIR_DRV_RESET_LAZY ? TDS_ST_RESET : TDS_ST_RESET_KEEP;
-    c->dirty = c->isolation ? WEIR_DRV_DIRTY_SETTINGS : 0;
-    return tds_conn_end(c, &t, WEIR_DRV_DONE);
-  case WEIR_DRV_RESET_EAGER:
-    c->reset_wanted = TDS_ST_RESET;
-    return c->isolation
-               ? start_batch(c, &t, TDS_OP_RESET, restore, sizeof restore - 1)
-               : start_batch(c, &t, TDS_OP_RESET, probe, sizeof probe - 1);
-  default:
-    return WEIR_DRV_E_UNSUPPORTED;
-  }
-}
-
-/* ------------------------------------------------------------------- cancel */
-
-/* An attention goes strictly behind the last byte of the request (2.2.1.7). */
-static weir_drv_status queue_attention(struct weir_drv_conn *c) {
-  if (tds_link_body(&c->link, 0) == NULL) {
-    return WEIR_DRV_E_NOMEM;
-  }
-  c->reply.attention = true;
-  c->reply.drain = true;
-  c->reply.held = 0;
-  c->reply.rows = 0;
-  c->reply.batch = NULL;
-  tds_token_drop_rows(&c->decoder);
-  return tds_link_send(&c->link, TDS_PKT_ATTENTION, TDS_ST_EOM, 0);
-}
-
-weir_drv_status tds_request_cancel(struct weir_drv_conn *c,
-                                   struct weir_drv_wait *wait,
-                                   struct weir_drv_error *err) {
-  struct tds_turn t = {NULL, wait, err};
-  if (c->op == TDS_OP_NONE) {
-    return WEIR_DRV_E_INVALID;
-  }
-  bool first = !c->cancelled;
-  c->cancelled = true;
-  bool sent = c->op != TDS_OP_CONNECT && c->request.complete;
-  if (first && sent && !c->request.given_up) {
-    c->phase = "cancel";
-    weir_drv_status rc = queue_attention(c);
-    if (rc < 0) {
-      return tds_conn_broken(c, &t, rc);
-    }
-  }
-  return tds_conn_again(&t);
 }

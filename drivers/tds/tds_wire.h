@@ -20,6 +20,7 @@
 #define TDS_PKT_BATCH     0x01u
 #define TDS_PKT_REPLY     0x04u
 #define TDS_PKT_ATTENTION 0x06u
+#define TDS_PKT_TXN       0x0Eu
 #define TDS_PKT_LOGIN7    0x10u
 #define TDS_PKT_PRELOGIN  0x12u
 
@@ -53,6 +54,12 @@
 #define TDS_ENV_RESET     18u
 #define TDS_ENV_ROUTING   20u
 #define TDS_ENV_ROUTING2  21u
+
+/* Requests to the transaction manager, MS-TDS 2.2.6.9. */
+#define TDS_TM_BEGIN    5u
+#define TDS_TM_COMMIT   7u
+#define TDS_TM_ROLLBACK 8u
+#define TDS_TM_SAVE     9u
 
 /* DONE status bits, MS-TDS 2.2.7.6. */
 #define TDS_DONE_MORE   0x0001u

@@ -314,7 +314,8 @@ static size_t unit(const uint8_t *p, size_t n, bool *out_ends) {
   if (n < 8) {
     return 0;
   }
-  bool plain = p[0] == 0x01 || p[0] == 0x06 || p[0] == 0x10 || p[0] == 0x12;
+  static const uint8_t types[] = {0x01, 0x03, 0x06, 0x08, 0x0E, 0x10, 0x12};
+  bool plain = memchr(types, p[0], sizeof types) != NULL;
   uint8_t key = plain ? 0 : FAKE_KEY;
   size_t length = (size_t)((p[2] ^ key) << 8 | (p[3] ^ key));
   *out_ends = ((p[1] ^ key) & 1) != 0;
@@ -337,6 +338,12 @@ static void count_messages(struct fake *f) {
 static int64_t stream_write(weir_drv_stream *s, const void *p, uint64_t n) {
   struct fake *f = ((struct fake_stream *)s)->f;
   size_t k = limit(f, f->write_most, (size_t)n);
+  if (f->stall_at != 0 && f->sent.n + k > f->stall_at) {
+    k = f->stall_at > f->sent.n ? f->stall_at - f->sent.n : 0;
+  }
+  if (k == 0) {
+    return WEIR_DRV_E_AGAIN;
+  }
   fake_add(&f->sent, p, k);
   count_messages(f);
   return (int64_t)k;
@@ -785,7 +792,9 @@ static bool ready(struct fake *f) {
     return false;
   }
   uint32_t events = f->wait.want[0].events;
-  return (events & WEIR_DRV_EV_WRITE) != 0 || readable(f) > 0 || over(f);
+  bool writable = f->stall_at == 0 || f->sent.n < f->stall_at;
+  return ((events & WEIR_DRV_EV_WRITE) != 0 && writable) ||
+         ((events & WEIR_DRV_EV_READ) != 0 && (readable(f) > 0 || over(f)));
 }
 
 /* One wake-up.  Returns the step's status, or WEIR_DRV_WAIT with *out_stuck. */
@@ -920,9 +929,58 @@ weir_drv_status fake_reset(struct fake *f, int32_t mode) {
   return run(f, f->driver->reset(f->conn, &a, &f->wait, &f->err));
 }
 
+weir_drv_status fake_txn(struct fake *f,
+                         int32_t verb,
+                         int32_t isolation,
+                         const char *name) {
+  struct weir_drv_txn_args a = {.struct_size = sizeof a};
+  a.verb = verb;
+  a.isolation = isolation;
+  a.name.p = name;
+  a.name.n = name == NULL ? 0 : strlen(name);
+  fresh(f);
+  return run(f, f->driver->txn(f->conn, &a, &f->wait, &f->err));
+}
+
+void fake_forget_sent(struct fake *f) {
+  f->sent.n = 0;
+  f->parsed = 0;
+}
+
+void fake_session(struct fake *f) {
+  fake_open(f, "Server=db.test;User ID=sa;Password=;Encrypt=optional");
+  fake_login(f);
+  weir_drv_status rc = fake_connect(f);
+  assert(rc == WEIR_DRV_DONE);
+  (void)rc;
+  f->log.n = 0;
+  fake_forget_sent(f);
+}
+
+void fake_split(struct fake *f, const char *hex, size_t n, const char *more) {
+  size_t all = 0;
+  uint8_t *p = fake_unhex(hex, &all);
+  uint8_t head[8] = {4, 1, (uint8_t)((all + 8) >> 8), (uint8_t)(all + 8)};
+  struct fake_bytes b = {0};
+  n = n < all ? n : all;
+  fake_add(&b, head, sizeof head);
+  fake_add(&b, p, all);
+  fake_raw(f, b.p, 8 + n);
+  fake_raw(f, b.p + 8 + n, all - n);
+  clear(&b);
+  free(p);
+  p = fake_unhex(more, &all);
+  if (all > 0) {
+    head[2] = (uint8_t)((all + 8) >> 8);
+    head[3] = (uint8_t)(all + 8);
+    fake_add(&f->answers[f->n_answers - 1], head, sizeof head);
+    fake_add(&f->answers[f->n_answers - 1], p, all);
+  }
+  free(p);
+}
+
 weir_drv_status fake_cancel(struct fake *f) {
   fresh(f);
-  drop_batch(f);
   return run(f, f->driver->cancel(f->conn, &f->wait, &f->err));
 }
 

@@ -42,6 +42,7 @@ struct fake {
   bool hang_up;      /* the server closes behind its last answer */
   size_t read_most;  /* bytes a read gives at most; 0 = no limit */
   size_t write_most; /* likewise for writes */
+  size_t stall_at;   /* sent may not grow beyond; 0 = no limit */
   uint32_t seed;     /* not 0: limits are drawn anew for each call */
   bool stray;        /* wake the driver for nothing before each wake-up */
   size_t addresses;  /* what a name resolves to; default 1 */
@@ -116,12 +117,27 @@ weir_drv_status fake_connect(struct fake *f);
 weir_drv_status fake_exec(struct fake *f, const char *sql);
 weir_drv_status fake_ping(struct fake *f);
 weir_drv_status fake_reset(struct fake *f, int32_t mode);
+weir_drv_status fake_txn(struct fake *f,
+                         int32_t verb,
+                         int32_t isolation,
+                         const char *name);
 
 /* Starts exec only; then fake_next gives one result at a time.  WEIR_DRV_WAIT
  * means that nothing more will happen by itself. */
 weir_drv_status fake_start(struct fake *f, const char *sql);
 weir_drv_status fake_next(struct fake *f);
 weir_drv_status fake_cancel(struct fake *f);
+
+/* A session without TLS, logged in, with nothing in log and sent. */
+void fake_session(struct fake *f);
+
+/* Forgets what was sent, so that the next request starts at sent.p. */
+void fake_forget_sent(struct fake *f);
+
+/* Queues a message of which the client sees the first n bytes when it has sent
+ * its next message, and the rest, with another answer's bytes behind it, when it
+ * has sent one more. */
+void fake_split(struct fake *f, const char *hex, size_t n, const char *more);
 
 /* Text of the log, of the messages. */
 const char *fake_log(struct fake *f);

@@ -1,37 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* test_request.c - exec, ping, reset and cancel on scripted bytes. */
+/* test_request.c - exec and ping on scripted bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
 
+#include "answers.h"
 #include "fake_host.h"
 
 #define OPTIONS "Server=db.test;User ID=sa;Password=;Encrypt=optional"
-
-/* Pieces of answers. */
-#define COLUMNS                          \
-  "81 0200 00000000 0900 26 04 01 6100 " \
-  "00000000 0900 e7 1400 0904d00034 01 6200 "
-#define ROW_1    "d1 04 01000000 0400 7800 f300 "
-#define ROW_2    "d1 04 02000000 ffff "
-#define NBCROW   "d2 03 "
-#define SELECTED "fd 1000 c100 0300000000000000 "
-#define MORE(n)  "fd 1100 c100 " n "00000000000000 "
-#define DONE     "fd 0000 0000 0000000000000000 "
-#define DONE_ERR "fd 0200 0000 0000000000000000 "
-#define ATTN     "fd 2000 0000 0000000000000000 "
-#define RESET    "e3 0300 12 00 00 "
-#define BEGUN    "e3 0b00 08 08 1122334455667788 00 "
-#define ENDED    "e3 0b00 0a 00 08 1122334455667788 "
-
-/* Error 102, class 15; 1205, class 13; 50000 class 21; INFO 5701. */
-#define ERR_102  "aa 1200 66000000 01 0f 0200 4200 6100 00 00 07000000 "
-#define ERR_1205 "aa 1000 b5040000 01 0d 0100 4400 00 00 01000000 "
-#define ERR_3930 "aa 1000 5a0f0000 01 10 0100 4400 00 00 01000000 "
-#define ERR_DEAD "aa 1000 50c30000 01 15 0100 4b00 00 00 01000000 "
-#define INFO     "ab 1000 45160000 01 00 0100 4900 00 00 01000000 "
 
 #define RESULT                    \
   "META a:int b:nvarchar\n"       \
@@ -259,95 +237,6 @@ Test(request, knows_a_doomed_transaction, .timeout = 5) {
   (void)fake_close(&f);
 }
 
-/* -------------------------------------------------------------------- reset */
-
-Test(request, resets_with_the_next_request, .timeout = 5) {
-  struct fake f;
-  open_session(&f);
-  cr_assert_eq(fake_reset(&f, WEIR_DRV_RESET_LAZY), WEIR_DRV_DONE);
-  cr_expect_eq(f.wait.usable, 1);
-  cr_expect_eq(f.wait.dirty, 0);
-  cr_expect_eq(f.sent.n, 0);
-  fake_reply_hex(&f, RESET DONE);
-  cr_assert_eq(fake_exec(&f, "select 1"), WEIR_DRV_DONE);
-  cr_expect_eq(f.sent.p[1], 0x09);
-  f.sent.n = 0;
-  f.parsed = 0;
-  fake_reply_hex(&f, DONE);
-  cr_assert_eq(fake_exec(&f, "select 1"), WEIR_DRV_DONE);
-  cr_expect_eq(f.sent.p[1], 0x01);
-  (void)fake_close(&f);
-}
-
-Test(request, distrusts_a_reset_that_is_not_confirmed, .timeout = 5) {
-  struct fake f;
-  open_session(&f);
-  cr_assert_eq(fake_reset(&f, WEIR_DRV_RESET_LAZY), WEIR_DRV_DONE);
-  fake_reply_hex(&f, DONE);
-  cr_assert_eq(fake_exec(&f, "select 1"), WEIR_DRV_FAIL);
-  cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_CONN);
-  cr_expect_not_null(strstr(f.message, "did not confirm the reset"));
-  cr_expect_eq(f.wait.usable, 0);
-  (void)fake_close(&f);
-}
-
-Test(request, resets_at_once_when_asked, .timeout = 5) {
-  struct fake f;
-  open_session(&f);
-  fake_reply_hex(&f, RESET COLUMNS ROW_1 SELECTED);
-  cr_assert_eq(fake_reset(&f, WEIR_DRV_RESET_EAGER), WEIR_DRV_DONE);
-  cr_expect_eq(f.sent.p[1], 0x09);
-  cr_expect_eq(f.wait.dirty, 0);
-  check_log(&f, "DONE\n");
-  (void)fake_close(&f);
-}
-
-Test(request, restores_the_database_after_a_reset, .timeout = 5) {
-  struct weir_drv_value v;
-  struct fake f;
-  open_session(&f);
-  fake_reply_hex(&f, "e3 0700 01 02 7800 7900 00 " DONE);
-  cr_assert_eq(fake_exec(&f, "use xy"), WEIR_DRV_DONE);
-  (void)f.driver->get(f.conn, WEIR_DRV_P_DATABASE, &v);
-  cr_expect(v.n == 2 && memcmp(v.p, "xy", 2) == 0);
-  fake_reply_hex(&f, RESET DONE);
-  cr_assert_eq(fake_reset(&f, WEIR_DRV_RESET_EAGER), WEIR_DRV_DONE);
-  (void)f.driver->get(f.conn, WEIR_DRV_P_DATABASE, &v);
-  cr_expect(v.n == 6 && memcmp(v.p, "master", 6) == 0);
-  (void)fake_close(&f);
-}
-
-Test(request, restores_the_isolation_level_that_a_reset_leaves, .timeout = 5) {
-  struct fake f;
-  open_session(&f);
-  fake_reply_hex(&f, DONE);
-  cr_assert_eq(fake_exec(&f, "SET TRANSACTION ISOLATION LEVEL SNAPSHOT"),
-               WEIR_DRV_DONE);
-  cr_assert_eq(fake_reset(&f, WEIR_DRV_RESET_LAZY), WEIR_DRV_DONE);
-  cr_expect_eq(f.wait.dirty, WEIR_DRV_DIRTY_SETTINGS);
-  fake_reply_hex(&f, RESET DONE);
-  f.sent.n = 0;
-  f.parsed = 0;
-  cr_assert_eq(fake_reset(&f, WEIR_DRV_RESET_EAGER), WEIR_DRV_DONE);
-  cr_expect_not_null(memmem(f.sent.p, f.sent.n, "C\0O\0M\0M\0I\0T", 11));
-  cr_assert_eq(fake_reset(&f, WEIR_DRV_RESET_LAZY), WEIR_DRV_DONE);
-  cr_expect_eq(f.wait.dirty, 0);
-  (void)fake_close(&f);
-}
-
-Test(request, says_that_a_failed_reset_ran_nothing, .timeout = 5) {
-  struct fake f;
-  open_session(&f);
-  cr_assert_eq(fake_reset(&f, WEIR_DRV_RESET_LAZY), WEIR_DRV_DONE);
-  fake_reply_hex(&f,
-                 "aa 1000 8b460000 01 14 0100 5200 00 00 01000000 " DONE_ERR);
-  cr_assert_eq(fake_exec(&f, "select 1"), WEIR_DRV_FAIL);
-  cr_expect_eq(f.err.native, 18059);
-  cr_expect_eq(f.err.flags & WEIR_DRV_EF_MAYBE_EXECUTED, 0);
-  cr_expect_eq(f.err.retry, WEIR_DRV_RETRY_OTHER);
-  (void)fake_close(&f);
-}
-
 Test(request, pings, .timeout = 5) {
   struct fake f;
   open_session(&f);
@@ -356,95 +245,6 @@ Test(request, pings, .timeout = 5) {
   check_log(&f, "DONE\n");
   cr_expect_eq(f.wait.usable, 1);
   (void)fake_close(&f);
-}
-
-/* ------------------------------------------------------------------- cancel */
-
-Test(request, cancels_with_an_attention_of_its_own_message, .timeout = 5) {
-  struct fake f;
-  open_session(&f);
-  fake_reply_hex(&f, COLUMNS ROW_1 ROW_2 SELECTED);
-  fake_reply_hex(&f, ATTN);
-  cr_assert_eq(fake_start(&f, "select 1"), WEIR_DRV_META);
-  cr_assert_eq(fake_cancel(&f), WEIR_DRV_FAIL);
-  check_log(&f, "META a:int b:nvarchar\nFAIL 1/3 0: cancelled\n");
-  cr_expect_eq(memcmp(f.sent.p + f.sent.n - 8, "\6\1\0\10\0\0\1\0", 8), 0);
-  cr_expect_eq(f.wait.usable, 1);
-  fake_reply_hex(&f, COLUMNS ROW_2 SELECTED);
-  cr_assert_eq(fake_exec(&f, "select 2"), WEIR_DRV_DONE);
-  (void)fake_close(&f);
-}
-
-Test(request,
-     cancels_with_the_attention_at_the_end_of_the_answer,
-     .timeout = 5) {
-  struct fake f;
-  open_session(&f);
-  cr_assert_eq(fake_start(&f, "select 1"), WEIR_DRV_WAIT);
-  fake_reply_hex(&f, COLUMNS ROW_1 ERR_102 "fd 2200 0000 0000000000000000");
-  cr_assert_eq(fake_cancel(&f), WEIR_DRV_FAIL);
-  check_log(&f, "FAIL 1/3 0: cancelled\n");
-  cr_expect_eq(f.wait.usable, 1);
-  cr_expect_eq(fake_close(&f), 0);
-}
-
-Test(request, applies_state_while_it_drains, .timeout = 5) {
-  struct fake f;
-  open_session(&f);
-  fake_reply_hex(&f, BEGUN DONE);
-  cr_assert_eq(fake_exec(&f, "begin tran"), WEIR_DRV_DONE);
-  cr_assert_eq(fake_start(&f, "select 1"), WEIR_DRV_WAIT);
-  fake_reply_hex(&f, ENDED ATTN);
-  cr_assert_eq(fake_cancel(&f), WEIR_DRV_FAIL);
-  cr_expect_eq(f.wait.txn, WEIR_DRV_TXN_NONE);
-  (void)fake_close(&f);
-}
-
-Test(request, waits_for_the_acknowledgement_and_no_less, .timeout = 5) {
-  struct fake f;
-  open_session(&f);
-  fake_reply_hex(&f, COLUMNS ROW_1 SELECTED);
-  cr_assert_eq(fake_start(&f, "select 1"), WEIR_DRV_META);
-  cr_assert_eq(fake_cancel(&f), WEIR_DRV_WAIT);
-  cr_expect_eq(f.driver->health(f.conn), WEIR_DRV_ALIVE_NO);
-  (void)fake_close(&f);
-}
-
-Test(request, is_dead_when_the_acknowledgement_is_garbage, .timeout = 5) {
-  struct fake f;
-  open_session(&f);
-  cr_assert_eq(fake_start(&f, "select 1"), WEIR_DRV_WAIT);
-  fake_reply_hex(&f, "42");
-  cr_assert_eq(fake_cancel(&f), WEIR_DRV_FAIL);
-  cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_CONN);
-  cr_expect_eq(f.wait.usable, 0);
-  (void)fake_close(&f);
-}
-
-Test(request, cancels_in_the_middle_of_a_row, .timeout = 5) {
-  for (size_t cut = 1; cut < 60; cut++) {
-    struct fake f;
-    size_t n = 0;
-    uint8_t *body = fake_unhex(COLUMNS ROW_1 ROW_2 SELECTED, &n);
-    uint8_t head[8] = {4, 1, 0, (uint8_t)(n + 8)};
-    open_session(&f);
-    fake_raw(&f, head, sizeof head);
-    size_t first = f.n_answers - 1;
-    fake_add(&f.answers[first], body, cut < n ? cut : n);
-    weir_drv_status rc = fake_start(&f, "select 1");
-    if (rc == WEIR_DRV_META) {
-      rc = fake_next(&f);
-    }
-    cr_assert_geq(rc, 0);
-    fake_add(&f.answers[first], body + (cut < n ? cut : n),
-             n - (cut < n ? cut : n));
-    fake_reply_hex(&f, ATTN);
-    cr_assert_eq(fake_cancel(&f), WEIR_DRV_FAIL);
-    cr_assert_eq(f.err.kind, WEIR_DRV_K_CANCELLED, "%s", f.message);
-    cr_assert_eq(f.wait.usable, 1);
-    free(body);
-    cr_assert_eq(fake_close(&f), 0);
-  }
 }
 
 /* ------------------------------------------------------------------ refusals */

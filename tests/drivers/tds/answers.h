@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* answers.h - pieces of answers as hex, for fake_reply_hex(). */
+#ifndef ANSWERS_H
+#define ANSWERS_H
+
+#define COLUMNS                          \
+  "81 0200 00000000 0900 26 04 01 6100 " \
+  "00000000 0900 e7 1400 0904d00034 01 6200 "
+#define ROW_1    "d1 04 01000000 0400 7800 f300 "
+#define ROW_2    "d1 04 02000000 ffff "
+#define NBCROW   "d2 03 "
+#define SELECTED "fd 1000 c100 0300000000000000 "
+#define MORE(n)  "fd 1100 c100 " n "00000000000000 "
+#define DONE     "fd 0000 0000 0000000000000000 "
+#define DONE_ERR "fd 0200 0000 0000000000000000 "
+#define ATTN     "fd 2000 0000 0000000000000000 "
+#define RESET    "e3 0300 12 00 00 "
+#define BEGUN    "e3 0b00 08 08 1122334455667788 00 "
+#define ENDED    "e3 0b00 0a 00 08 1122334455667788 "
+
+/* Error 102, class 15; 1205, class 13; 50000 class 21; INFO 5701. */
+#define ERR_102  "aa 1200 66000000 01 0f 0200 4200 6100 00 00 07000000 "
+#define ERR_1205 "aa 1000 b5040000 01 0d 0100 4400 00 00 01000000 "
+#define ERR_3930 "aa 1000 5a0f0000 01 10 0100 4400 00 00 01000000 "
+#define ERR_DEAD "aa 1000 50c30000 01 15 0100 4b00 00 00 01000000 "
+#define INFO     "ab 1000 45160000 01 00 0100 4900 00 00 01000000 "
+
+/* ENVCHANGE 9, 17, 1 ("xy"), 2 ("de"), 7. */
+#define COMMITTED "e3 0b00 09 00 08 1122334455667788 "
+#define OVER      "e3 0b00 11 00 08 1122334455667788 "
+#define IN_XY     "e3 0700 01 02 7800 7900 00 "
+#define GERMAN    "e3 0700 02 02 6400 6500 00 "
+#define COLLATED  "e3 0800 07 05 0904d00034 00 "
+
+/* Error 547, 3902, 3903, class 16; 596, class 21. */
+#define ERR_547  "aa 1000 23020000 01 10 0100 4300 00 00 01000000 "
+#define ERR_3902 "aa 1000 3e0f0000 01 10 0100 4e00 00 00 01000000 "
+#define ERR_3903 "aa 1000 3f0f0000 01 10 0100 4e00 00 00 01000000 "
+#define ERR_596  "aa 1000 54020000 01 15 0100 4b00 00 00 01000000 "
+
+#endif
