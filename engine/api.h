@@ -43,6 +43,15 @@ struct weir__pool *weir__api_pool(weir_h handle,
                                   struct weir__caller **out_self,
                                   int *out_code);
 
+/* The same for a call on a lease; needs weir__api_lease_leave() unless it did not
+ * answer WEIR_OK. */
+struct weir__lease;
+int weir__api_lease(weir_h handle,
+                    struct weir__caller **out_self,
+                    struct weir__lease *out);
+void weir__api_lease_leave(struct weir__caller *self,
+                           struct weir__lease *lease);
+
 /* True for a time-out the header allows. */
 bool weir__api_timeout_ok(int64_t timeout_ns);
 

@@ -5,6 +5,7 @@
 #include "exec.h"
 #include "handle.h"
 #include "lease.h"
+#include "params.h"
 #include "registry.h"
 #include "rows.h"
 #include "session.h"
@@ -28,10 +29,9 @@ int32_t weir_discard(weir_h lease) {
   return end_lease(lease, true);
 }
 
-/* Begins a call on a lease. */
-static int enter(weir_h handle,
-                 struct weir__caller **out_self,
-                 struct weir__lease *out) {
+int weir__api_lease(weir_h handle,
+                    struct weir__caller **out_self,
+                    struct weir__lease *out) {
   int rc = weir__caller_enter(out_self);
   if (rc != WEIR_OK) {
     return rc;
@@ -43,7 +43,8 @@ static int enter(weir_h handle,
   return rc;
 }
 
-static void leave(struct weir__caller *self, struct weir__lease *lease) {
+void weir__api_lease_leave(struct weir__caller *self,
+                           struct weir__lease *lease) {
   weir__lease_end(lease);
   weir__caller_leave(self);
 }
@@ -60,12 +61,12 @@ int32_t weir_lease_info(weir_h handle,
       what > WEIR_INFO_PACKET_SIZE) {
     return WEIR_E_ARG;
   }
-  int rc = enter(handle, &self, &lease);
+  int rc = weir__api_lease(handle, &self, &lease);
   if (rc != WEIR_OK) {
     return rc;
   }
   bool known = weir__session_fact(lease.session, what, buf, cap, &len);
-  leave(self, &lease);
+  weir__api_lease_leave(self, &lease);
   if (!known) {
     return WEIR_E_UNSUPPORTED;
   }
@@ -87,7 +88,7 @@ static int check_exec(const char *sql,
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
                            "the statement is longer than 64 MiB");
   }
-  if (opts->flags != 0) {
+  if ((opts->flags & ~WEIR_EXEC_PREPARED) != 0) {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
                            "exec flags 0x%x are not known", opts->flags);
   }
@@ -95,7 +96,7 @@ static int check_exec(const char *sql,
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
                            "timeout_ns is negative");
   }
-  return WEIR_OK;
+  return weir__params_check(opts, err);
 }
 
 int32_t weir_exec(weir_h handle,
@@ -113,14 +114,17 @@ int32_t weir_exec(weir_h handle,
   if (rc != WEIR_OK) {
     return rc;
   }
-  rc = enter(handle, &self, &lease);
+  rc = weir__api_lease(handle, &self, &lease);
   if (rc != WEIR_OK) {
     return weir__api_refuse_handle(rc, handle, WEIR_TYPE_LEASE, err);
   }
   rc = weir__exec(&lease, self, sql, sql_len, &own, err);
-  leave(self, &lease);
+  weir__api_lease_leave(self, &lease);
   return rc;
 }
+
+/* A struct weir_item before notices told more than their line. */
+#define ITEM_SIZE_FIRST offsetof(struct weir_item, state)
 
 int32_t weir_next(weir_h handle,
                   struct weir_item *out,
@@ -128,16 +132,16 @@ int32_t weir_next(weir_h handle,
   struct weir__caller *self;
   struct weir__lease lease;
   struct weir_item item = {.struct_size = sizeof item, .row_count = UINT64_MAX};
-  if (out == NULL || out->struct_size < sizeof item) {
+  if (out == NULL || out->struct_size < ITEM_SIZE_FIRST) {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
                            "out is NULL or its struct_size too small");
   }
-  int rc = enter(handle, &self, &lease);
+  int rc = weir__api_lease(handle, &self, &lease);
   if (rc != WEIR_OK) {
     return weir__api_refuse_handle(rc, handle, WEIR_TYPE_LEASE, err);
   }
   rc = weir__exec_next(&lease, self, &item, err);
-  leave(self, &lease);
+  weir__api_lease_leave(self, &lease);
   if (rc == WEIR_OK) {
     (void)weir__api_result(out, &item, sizeof item);
   }

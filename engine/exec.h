@@ -12,7 +12,8 @@
 
 struct weir_drv_hconn;
 
-/* weir_exec() and weir_next(), within a call on the lease. */
+/* weir_exec() and weir_next(), within a call on the lease.  opts has been checked
+ * (params.h). */
 int weir__exec(struct weir__lease *lease,
                struct weir__caller *self,
                const char *sql,
@@ -27,6 +28,9 @@ int weir__exec_next(struct weir__lease *lease,
 /* Drops what has not been told of the last request, which is at its end: the
  * lease ends and nothing of it is the next user's. */
 void weir__exec_forget(struct weir_drv_hconn *session);
+
+/* The request that was read is at its end. */
+void weir__exec_ended(struct weir_drv_hconn *session);
 
 /* Longest statement: 64 MiB, twice what SQL Server takes. */
 #define WEIR_SQL_MAX (UINT64_C(64) << 20)

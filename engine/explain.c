@@ -21,6 +21,8 @@ void weir__explain_copy(struct weir_error *err, const struct weir_error *from) {
       .native = from->native,
       .native_severity = from->native_severity,
       .retry_after_ms = from->retry_after_ms,
+      .native_state = from->native_state,
+      .line = from->line,
       .message = (char *)(uintptr_t)from->message,
       .message_cap = sizeof from->message,
       .message_len = from->message_len,

@@ -75,10 +75,10 @@ static void log_text(void *ctx,
   weir__log(ctx, level, text->p, text->n);
 }
 
-/* Kept for whoever reads the result; a message while connecting or resetting has
- * no reader and is logged. */
+/* Kept for whoever reads the result; a message while connecting, resetting or
+ * draining has no reader and is logged. */
 static void diag(void *ctx, weir_drv_hconn *hc, const struct weir_drv_diag *d) {
-  if (hc->phase == WEIR_PHASE_EXEC) {
+  if (hc->phase == WEIR_PHASE_EXEC && !hc->draining) {
     weir__notices_add(&hc->notices, d);
   } else {
     weir__log(ctx, WEIR_DRV_LOG_DEBUG, d->message.p, d->message.n);

@@ -36,4 +36,15 @@ int weir__lease_release(uint64_t handle,
 /* weir_cancel(). */
 int weir__lease_cancel(uint64_t handle);
 
+/* True if the present request of that lease is to stop.  The owner of the call
+ * asks. */
+bool weir__lease_cancelled(const struct weir__slot *slot, uint32_t lease);
+
+/* Within a call: a request that goes on when the call has ended, until it is
+ * said to be over. */
+static inline void weir__lease_set_active(struct weir__slot *slot,
+                                          bool active) {
+  weir__store_seq_u32(&slot->active, active ? 1 : 0);
+}
+
 #endif

@@ -146,6 +146,7 @@ static int open_instance(const struct weir__loader *loader,
   const weir_drv_status status =
       d->table.open(loader->host, &args, &d->instance, &said);
   if (status == WEIR_DRV_DONE && d->instance != NULL) {
+    weir__driver_stmt_take(d);
     return WEIR_OK;
   }
   d->instance = NULL;

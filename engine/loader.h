@@ -45,6 +45,8 @@ struct weir__driver {
   struct weir_driver table;
   weir_drv_drv *instance; /* from table.open(); table.close() ends it */
   uint32_t has;           /* WEIR_DRIVER_HAS_*: slots that are the driver's */
+  /* The driver's "weir.stmt", likewise; all NULL if it has none. */
+  struct weir_drv_stmt_api stmt;
   char name[WEIR_DRIVER_NAME_MAX];
   char version[32];          /* for people; cut to fit */
   char *path;                /* canonical path of the file */

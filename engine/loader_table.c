@@ -330,3 +330,17 @@ int weir__driver_table_take(struct weir__driver *d,
   fill_optional(d);
   return WEIR_OK;
 }
+
+void weir__driver_stmt_take(struct weir__driver *d) {
+  const struct weir_drv_stmt_api *theirs =
+      d->table.extension(d->instance, WEIR_DRV_STMT_NAME, 1);
+  struct weir_drv_stmt_api ours = {0};
+  if (theirs == NULL || theirs->struct_size < WEIR_DRV_STMT_API_SIZE_V0) {
+    return;
+  }
+  memcpy(&ours, theirs,
+         theirs->struct_size < sizeof ours ? theirs->struct_size : sizeof ours);
+  if (ours.version >= 1 && ours.exec != NULL) {
+    d->stmt = ours;
+  }
+}

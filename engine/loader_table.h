@@ -18,4 +18,8 @@ int weir__driver_table_take(struct weir__driver *d,
                             const char *wanted_name,
                             struct weir_error *err);
 
+/* Once d has its instance: copies the table of its extension "weir.stmt" to
+ * d->stmt, if it has a usable one.  Calls the driver: hold no lock. */
+void weir__driver_stmt_take(struct weir__driver *d);
+
 #endif

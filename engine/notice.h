@@ -12,14 +12,23 @@
  * loop must not fill our memory.  What is over is counted. */
 #define WEIR_NOTICES_MAX      1000u
 #define WEIR_NOTICE_BYTES_MAX 65536u
+/* Most bytes of the names of server and procedure: SQL Server's have 128
+ * characters. */
+#define WEIR_NOTICE_NAME_MAX  512u
 
 struct weir__notice {
   struct weir__notice *next;
   int32_t native;
   uint32_t severity;
   uint32_t line;
+  uint32_t state;
   uint32_t message_len;
-  char message[]; /* with a NUL */
+  uint32_t server_len;
+  uint32_t procedure_len;
+  const char *message; /* in text, as the others are; each with a NUL */
+  const char *server;
+  const char *procedure;
+  char text[];
 };
 
 struct weir__notices {

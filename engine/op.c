@@ -13,6 +13,7 @@
 #include "columns.h"
 #include "engine.h"
 #include "loader.h"
+#include "params.h"
 #include "pool.h"
 #include "request.h"
 #include "rows.h"
@@ -97,14 +98,16 @@ static void note_end(struct weir_drv_hconn *s, int32_t status) {
   s->n_wants = 0;
 }
 
-static int32_t take_columns(struct weir_drv_hconn *s) {
+/* The columns that META or OUT announces. */
+static int32_t take_columns(struct weir_drv_hconn *s, int32_t status) {
   const struct weir_drv_column *columns = NULL;
   uint32_t n = 0;
   uint32_t stride = 0;
   int32_t rc = table(s)->columns(s->conn, &columns, &n, &stride);
   if (rc != WEIR_DRV_DONE || n > WEIR_COLUMNS_MAX ||
       (n != 0 && (columns == NULL || stride < sizeof(uint32_t)))) {
-    return breach(s, "META without columns");
+    return breach(s, status == WEIR_DRV_OUT ? "OUT without columns"
+                                            : "META without columns");
   }
   struct weir_column *copy = weir__columns_copy(columns, n, stride);
   if (copy == NULL) {
@@ -116,29 +119,54 @@ static int32_t take_columns(struct weir_drv_hconn *s) {
   s->n_columns = n;
   weir__batch_free(s->batch);
   s->batch = NULL;
-  return WEIR_DRV_META;
+  return status;
+}
+
+static int32_t take_rows(struct weir_drv_hconn *s) {
+  uint64_t n = 0;
+  if (s->batch == NULL || !weir__batch_whole(s->batch)) {
+    return breach(s, "ROWS with half a row");
+  }
+  (void)weir__batch_cells(s->batch, &n);
+  if (s->outputs && n != 1) {
+    return breach(s, "output values that are not one row");
+  }
+  return WEIR_DRV_ROWS;
+}
+
+/* Nobody reads it: on at once, with others having their turn. */
+static int32_t throw_away(struct weir_drv_hconn *s) {
+  weir__batch_free(s->batch);
+  s->batch = NULL;
+  s->wait.flags = WEIR_DRV_WAIT_AGAIN;
+  s->wait.timer = WEIR_DRV_NEVER;
+  return WEIR_DRV_WAIT;
 }
 
 static int32_t pause_exec(struct weir_drv_hconn *s, int32_t status) {
-  if (s->phase != WEIR_PHASE_EXEC) {
+  if (!s->pauses) {
     return breach(s, "rows outside of a statement");
   }
   s->n_wants = 0;
-  if (status == WEIR_DRV_META) {
-    return take_columns(s);
+  if (s->draining) {
+    return throw_away(s);
   }
-  if (status == WEIR_DRV_ROWS &&
-      (s->batch == NULL || !weir__batch_whole(s->batch))) {
-    return breach(s, "ROWS with half a row");
+  if (status == WEIR_DRV_ROWS) {
+    return take_rows(s);
   }
-  return status;
+  if (s->outputs) {
+    return breach(s, "OUT without its row");
+  }
+  if (status == WEIR_DRV_OUT) {
+    s->outputs = true;
+  }
+  return status == WEIR_DRV_COUNT ? status : take_columns(s, status);
 }
 
 /* Whatever the driver makes of the refusal: what it believes to have told is not
  * what the embedder would see. */
 static bool has_strayed(const struct weir_drv_hconn *s) {
-  return s->phase == WEIR_PHASE_EXEC && s->batch != NULL &&
-         weir__batch_strayed(s->batch);
+  return s->pauses && s->batch != NULL && weir__batch_strayed(s->batch);
 }
 
 static bool waits_for_nothing(const struct weir_drv_hconn *s) {
@@ -178,10 +206,12 @@ static int32_t after(struct weir_drv_hconn *s, int32_t status) {
     status = breach(s, "a cell outside of its batch");
   } else if (status == WEIR_DRV_WAIT) {
     status = take_wait(s);
-  } else if (status > WEIR_DRV_WAIT && status <= WEIR_DRV_COUNT) {
+  } else if (status > WEIR_DRV_WAIT && status <= WEIR_DRV_OUT) {
     status = pause_exec(s, status);
-  } else if (status > WEIR_DRV_COUNT) {
+  } else if (status > WEIR_DRV_OUT) {
     status = breach(s, "an unknown status");
+  } else if (status == WEIR_DRV_DONE && s->outputs && !s->cancelling) {
+    status = breach(s, "OUT without its row");
   }
   if (status < 0 && s->error.message_len == 0) {
     weir__op_fail(s, WEIR_DRV_K_INTERNAL, "driver %s failed without a reason",
@@ -193,6 +223,23 @@ static int32_t after(struct weir_drv_hconn *s, int32_t status) {
   if (status == WEIR_DRV_DONE && s->phase == WEIR_PHASE_CONNECT && !s->usable) {
     status = breach(s, "a new connection that is not usable");
   }
+  s->status = status;
+  return status;
+}
+
+/* What the call answered that was to start an operation.  One that the driver does
+ * not know has not begun: the session is as it was. */
+static int32_t started(struct weir_drv_hconn *s, int32_t status) {
+  if (status != WEIR_DRV_E_UNSUPPORTED) {
+    return after(s, status);
+  }
+  if (s->error.message_len == 0) {
+    char text[96];
+    (void)snprintf(text, sizeof text, "driver %s cannot do this",
+                   s->driver->name);
+    weir__op_fail_statement(s, WEIR_DRV_K_UNSUPPORTED, text);
+  }
+  s->error.scope = WEIR_DRV_SCOPE_STATEMENT;
   s->status = status;
   return status;
 }
@@ -244,6 +291,9 @@ int32_t weir__op_turn(struct weir_drv_hconn *session, uint32_t why) {
   if (weir__request_offloaded(session)) {
     return WEIR_DRV_WAIT;
   }
+  if ((session->wait.flags & WEIR_DRV_WAIT_AGAIN) != 0) {
+    why |= WEIR_DRV_WHY_RESUME;
+  }
   return go_on(session, step_once(session, why));
 }
 
@@ -256,6 +306,9 @@ static void begin(struct weir_drv_hconn *s, int32_t phase) {
   s->cancelling = false;
   s->cancel_untold = false;
   s->expired = false;
+  s->pauses = false;
+  s->outputs = false;
+  s->draining = false;
   s->n_wants = 0;
   s->request = WEIR_DRV_REQ_NONE;
   prepare(s);
@@ -285,10 +338,31 @@ int32_t weir__op_exec(struct weir_drv_hconn *session,
                                    .sql = {args->sql, args->sql_len},
                                    .batch_rows = args->batch_rows,
                                    .batch_bytes = args->batch_bytes};
+  if (args->params != NULL) {
+    drv.params = args->params->at;
+    drv.n_params = args->params->n;
+    drv.params_stride = sizeof args->params->at[0];
+  }
   begin(session, WEIR_PHASE_EXEC);
-  int32_t status = table(session)->exec(session->conn, &drv, &session->wait,
-                                        &session->error);
-  return go_on(session, after(session, status));
+  session->pauses = true;
+  bool prepared = args->prepared && session->driver->stmt.exec != NULL;
+  int32_t status =
+      (prepared ? session->driver->stmt.exec : table(session)->exec)(
+          session->conn, &drv, &session->wait, &session->error);
+  return go_on(session, started(session, status));
+}
+
+int32_t weir__op_txn(struct weir_drv_hconn *session,
+                     const struct weir__txn_args *args) {
+  struct weir_drv_txn_args drv = {.struct_size = sizeof drv,
+                                  .verb = args->verb,
+                                  .isolation = args->isolation,
+                                  .deadline = args->deadline,
+                                  .name = {args->name, args->name_len}};
+  begin(session, args->phase);
+  int32_t status =
+      table(session)->txn(session->conn, &drv, &session->wait, &session->error);
+  return go_on(session, started(session, status));
 }
 
 int32_t weir__op_reset(struct weir_drv_hconn *session,
@@ -303,7 +377,7 @@ int32_t weir__op_reset(struct weir_drv_hconn *session,
   begin(session, WEIR_PHASE_RESET);
   int32_t status = table(session)->reset(session->conn, &args, &session->wait,
                                          &session->error);
-  return go_on(session, after(session, status));
+  return go_on(session, started(session, status));
 }
 
 int32_t weir__op_logout(struct weir_drv_hconn *session) {
@@ -327,4 +401,9 @@ int32_t weir__op_cancel(struct weir_drv_hconn *session) {
     return weir__op_turn(session, 0);
   }
   return go_on(session, after(session, status));
+}
+
+int32_t weir__op_drain(struct weir_drv_hconn *session) {
+  session->draining = true;
+  return weir__op_cancel(session);
 }

@@ -4,7 +4,7 @@
  * An operation begins with one of the weir__op_ functions, which return a driver
  * status.  WEIR_DRV_WAIT: the session's wants and weir__op_wake_at() say what
  * to wait for; then weir__op_turn().  Any other status: it has ended, or, for an
- * exec, paused at META, ROWS or COUNT.  After WEIR_DRV_DONE and failures the
+ * exec, paused at META, ROWS, COUNT or OUT.  After WEIR_DRV_DONE and failures the
  * session's usable, txn and dirty are set, and its error after a failure.
  *
  * Drivers are called here and nowhere else (but get, health and the end of a
@@ -12,6 +12,7 @@
 #ifndef WEIR_OP_H
 #define WEIR_OP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "session.h"
@@ -19,15 +20,19 @@
 /* Creates the driver connection and starts to connect. */
 int32_t weir__op_connect(struct weir_drv_hconn *session, uint64_t deadline);
 
+struct weir__params;
+
 struct weir__exec_args {
   const char *sql;
   uint64_t sql_len;
   uint64_t deadline;
+  const struct weir__params *params; /* NULL: none */
   uint32_t batch_rows;
   uint32_t batch_bytes;
+  bool prepared; /* by the driver's "weir.stmt", if it has one */
 };
 
-/* sql must stay until the operation ends. */
+/* sql and params must stay until the operation ends. */
 int32_t weir__op_exec(struct weir_drv_hconn *session,
                       const struct weir__exec_args *args);
 
@@ -36,10 +41,26 @@ int32_t weir__op_reset(struct weir_drv_hconn *session,
                        int32_t mode,
                        uint64_t deadline);
 
+struct weir__txn_args {
+  int32_t verb;  /* WEIR_DRV_TX_* */
+  int32_t phase; /* WEIR_PHASE_*: who reads its messages, and its errors */
+  int32_t isolation;
+  uint64_t deadline;
+  const char *name; /* of a savepoint */
+  uint64_t name_len;
+};
+
+int32_t weir__op_txn(struct weir_drv_hconn *session,
+                     const struct weir__txn_args *args);
+
 int32_t weir__op_logout(struct weir_drv_hconn *session);
 
 /* Turns the running operation into its cancellation. */
 int32_t weir__op_cancel(struct weir_drv_hconn *session);
+
+/* The same for an exec whose user has gone: from here on it does not pause any
+ * more, and what it gives is thrown away. */
+int32_t weir__op_drain(struct weir_drv_hconn *session);
 
 /* Goes on: why is WEIR_DRV_WHY_*.  Adds WEIR_DRV_WHY_REPLY by itself when an
  * answer has come.  Answers WEIR_DRV_WAIT, and calls nothing, while an offloaded

@@ -10,6 +10,7 @@
 #include "base/container.h"
 #include "engine.h"
 #include "loader.h"
+#include "params.h"
 #include "pool.h"
 #include "remote.h"
 #include "request.h"
@@ -104,6 +105,7 @@ void weir__session_free(struct weir_drv_hconn *session) {
   weir__mem_free(session->columns);
   weir__mem_free(session->notice);
   weir__mem_free(session->sql);
+  weir__params_free(session->params);
   weir__notices_clear(&session->notices);
   weir__mem_wipe(session->text, sizeof session->text);
   weir__mem_free(session);

@@ -40,6 +40,7 @@ struct weir__engine;
 struct weir__pool;
 struct weir__slot;
 struct weir__driver;
+struct weir__params;
 
 enum weir__op_owner {
   WEIR_OP_NONE = 0,
@@ -75,6 +76,9 @@ struct weir_drv_hconn {
   bool cancel_untold; /* no step() has been told of that cancel() yet */
   bool expired;       /* the deadline passed: the result is a time-out */
   bool closed;        /* shutdown took the lease away in the middle of it */
+  bool pauses;        /* an exec: it may pause at META, ROWS, COUNT and OUT */
+  bool outputs;       /* the next row is that of the output values */
+  bool draining;      /* nobody reads the result: it is thrown away */
   struct weir_drv_wait wait;
   struct weir_drv_want wants[WEIR_DRV_WANT_MAX]; /* the wait's, with ready */
   uint32_t n_wants;
@@ -120,7 +124,8 @@ struct weir_drv_hconn {
   uint64_t auth_expires_unix;
 
   /* The lease's request. */
-  char *sql;         /* a copy that lives as long as it runs */
+  char *sql; /* copies that live as long as it runs */
+  struct weir__params *params;
   uint64_t deadline; /* of the request */
   int32_t pending;   /* a status not yet told by weir_next(), or 0 */
   bool reading;      /* the request is not at its end */

@@ -64,6 +64,7 @@ uint64_t weir__slot_claim(struct weir__slot *slot, uint32_t generation) {
 /* Plain sums in atomics of their own: only the owner writes. */
 void weir__slot_start_lease(struct weir__slot *slot) {
   weir__store_relaxed_u32(&slot->ran, 0);
+  weir__store_relaxed_u32(&slot->active, 0);
   weir__store_relaxed_u32(&slot->served,
                           weir__load_relaxed_u32(&slot->served) + 1);
   weir__store_relaxed_u64(&slot->uses, weir__load_relaxed_u64(&slot->uses) + 1);

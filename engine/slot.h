@@ -54,13 +54,15 @@ struct weir__slot {
   _Atomic uint64_t uses;    /* leases given; written by the owner */
   struct weir__pool *_Atomic pool; /* relaxed; changes while EMPTY only */
   struct weir_drv_hconn *_Atomic session; /* the owner's; NULL while EMPTY */
-  /* Cancel: the lease whose request is to stop, and who to wake for it. */
   _Atomic uint32_t revoked; /* the lease number that shutdown moved it to */
-  _Atomic uint32_t cancel_lease;
+  /* Cancel (lease.c): which request is to stop, and who to wake for it. */
+  _Atomic uint32_t active; /* 1: a request runs, maybe between two calls */
+  _Atomic uint64_t cancel; /* lease and number of the request to be stopped */
   struct weir__caller *_Atomic driver;
-  uint32_t index;  /* in the pool */
-  uint32_t number; /* in the process: the index of lease handles */
-  char pad[48];    /* two lines: neighbours are prefetched in pairs */
+  _Atomic uint32_t request; /* number of the present or next request */
+  uint32_t index;           /* in the pool */
+  uint32_t number;          /* in the process: the index of lease handles */
+  char pad[36];             /* two lines: neighbours are prefetched in pairs */
 };
 
 _Static_assert(sizeof(struct weir__slot) == 128, "a slot is two lines");

@@ -51,9 +51,10 @@ SAME(TXN_UNKNOWN, TXN_UNKNOWN);
 SAME(FLAG_MAYBE_EXECUTED, EF_MAYBE_EXECUTED);
 SAME(FLAG_TRUNCATED, EF_TRUNCATED);
 
-#define MESSAGE_AT offsetof(struct weir_error, message)
+#define MESSAGE_AT  offsetof(struct weir_error, message)
+#define MESSAGE_END (MESSAGE_AT + sizeof((struct weir_error *)0)->message)
 /* Longest text that is formatted. */
-#define FORMAT_MAX 1280u
+#define FORMAT_MAX  1280u
 
 const char *weir_status_name(int32_t code) {
   static const char *const names[] = {
@@ -119,7 +120,7 @@ static void give(struct weir_error *err, struct weir_error *whole) {
   if (size > sizeof *err) {
     size = sizeof *err;
   }
-  if (size > MESSAGE_AT && size < sizeof *err) {
+  if (size > MESSAGE_AT && size < MESSAGE_END) {
     char text[sizeof whole->message];
     memcpy(text, whole->message, sizeof text);
     const uint32_t had = whole->message_len;
@@ -190,6 +191,12 @@ void weir__error_class(struct weir_error *err,
   }
 }
 
+void weir__error_txn(struct weir_error *err, int32_t txn) {
+  if (err != NULL && reaches(err, offsetof(struct weir_error, flags))) {
+    err->txn = txn;
+  }
+}
+
 void weir__error_from_driver(struct weir_error *dst,
                              const struct weir_drv_error *src,
                              int32_t code,
@@ -206,7 +213,9 @@ void weir__error_from_driver(struct weir_error *dst,
                              .flags = src->flags,
                              .native = src->native,
                              .native_severity = src->native_severity,
-                             .retry_after_ms = src->retry_after_ms};
+                             .retry_after_ms = src->retry_after_ms,
+                             .native_state = src->native_state,
+                             .line = src->line};
   /* A driver that forgot the NUL costs one character, not a read beyond. */
   memcpy(whole.sqlstate, src->sqlstate, sizeof whole.sqlstate - 1);
   size_t len = src->message_len;

@@ -32,6 +32,9 @@ void weir__error_class(struct weir_error *err,
                        int32_t kind,
                        int32_t retry);
 
+/* Adds what is known of the transaction, WEIR_DRV_TXN_*. */
+void weir__error_txn(struct weir_error *err, int32_t txn);
+
 /* Makes *dst the error a driver reported, with a code and a phase of the
  * engine's.  All is copied: nothing of *src is needed afterwards.  A message
  * longer than either buffer sets WEIR_DRV_EF_TRUNCATED. */

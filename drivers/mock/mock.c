@@ -46,6 +46,10 @@ static const void *extension(weir_drv_drv *d,
                              const char *name,
                              uint32_t min_version) {
   (void)d;
+  if (strcmp(name, WEIR_DRV_STMT_NAME) == 0 &&
+      min_version <= mock_stmt_table.version) {
+    return &mock_stmt_table;
+  }
   bool known = strcmp(name, MOCK_CONTROL_NAME) == 0 &&
                min_version <= MOCK_CONTROL_VERSION;
   return known ? &mock_control_table : NULL;

@@ -21,11 +21,15 @@
 
 /* Actions in the longest program: a lazy reset, a rule and a batch of
  * statements, with the delays and the effect around them. */
-#define MOCK_PROGRAM_MAX    (2u * MOCK_RULE_ACTIONS_MAX + MOCK_STATEMENTS_MAX + 8u)
+#define MOCK_PROGRAM_MAX    (2u * MOCK_RULE_ACTIONS_MAX + MOCK_STATEMENTS_MAX + 9u)
 #define MOCK_STATEMENTS_MAX 16u
 #define MOCK_PARAMS_MAX     255u
 #define MOCK_COLUMNS_MAX    1024u
+#define MOCK_SCRATCH_MAX    (MOCK_PARAMS_MAX * MOCK_PARAM_FACTS)
 #define MOCK_STATE_MAX      256u
+#define MOCK_PREPARED_MAX   8u /* statements that a connection keeps prepared */
+/* What "params" says of each. */
+#define MOCK_PARAM_FACTS    4u
 
 enum mock_counter {
   MOCK_N_FAILED,
@@ -41,6 +45,12 @@ enum mock_counter {
   MOCK_N_MISUSES,
   MOCK_N_LEAKED,
   MOCK_N_HUNG,
+  MOCK_N_BEGINS,
+  MOCK_N_COMMITS,
+  MOCK_N_ROLLBACKS,
+  MOCK_N_SAVES,
+  MOCK_N_PREPARED,
+  MOCK_N_REUSED,
   MOCK_N_COUNT
 };
 
@@ -74,6 +84,7 @@ struct weir_drv_cfg {
   uint64_t exec_delay_ns;
   uint64_t reset_delay_ns;
   bool has_password;
+  bool bearer;
   bool strict;
   bool idle_watch;
   bool cloud;
@@ -112,6 +123,8 @@ struct mock_op {
   int32_t verb; /* txn: WEIR_DRV_TX_*; reset: the mode */
   int32_t isolation; /* txn begin */
   struct weir_drv_exec_args exec;
+  uint32_t n_outs; /* parameters whose value is to be given back */
+  bool outs_ready; /* outs holds what "out" has set */
   const struct mock_action *program[MOCK_PROGRAM_MAX];
   struct mock_action own[MOCK_STATEMENTS_MAX];
   struct mock_action delays[2];
@@ -140,6 +153,7 @@ struct weir_drv_conn {
   bool connected;
   bool broken; /* failed with scope >= CONN, aborted or logged out */
   bool password_ok;
+  bool token_ok;
   int32_t txn;
   int32_t isolation;
   uint32_t dirty;
@@ -155,7 +169,12 @@ struct weir_drv_conn {
   struct mock_column *columns;
   uint32_t columns_cap;
   uint32_t n_columns;
-  struct mock_cell *scratch; /* MOCK_PARAMS_MAX + 1 cells, once needed */
+  struct mock_cell *scratch; /* MOCK_SCRATCH_MAX cells, once needed */
+  struct mock_cell *outs;    /* MOCK_PARAMS_MAX cells, once needed */
+  uint64_t prepared[MOCK_PREPARED_MAX]; /* hashes of statements; 0: none */
+  uint32_t next_prepared;
+  uint64_t n_prepared; /* so far */
+  uint64_t n_reused;
 
   struct weir_drv_req_resolve req_resolve;
   struct weir_drv_req_cred req_cred;
@@ -268,6 +287,9 @@ weir_drv_status mock_op_exec(weir_drv_conn *c,
                              const struct weir_drv_exec_args *a,
                              struct weir_drv_wait *wait,
                              struct weir_drv_error *err);
+/* The extension "weir.stmt". */
+extern const struct weir_drv_stmt_api mock_stmt_table;
+
 weir_drv_status mock_op_logout(weir_drv_conn *c,
                                struct weir_drv_wait *wait,
                                struct weir_drv_error *err);
@@ -307,13 +329,42 @@ weir_drv_status mock_rows_begin(weir_drv_conn *c,
                                 struct weir_drv_error *err);
 weir_drv_status mock_rows_begin_scratch(weir_drv_conn *c,
                                         const char *const *names,
+                                        uint64_t n_rows,
                                         uint32_t n_cols,
+                                        struct weir_drv_error *err);
+/* Begins the row of the output values: those of the parameters, named after
+ * them, or those of the action. */
+weir_drv_status mock_rows_begin_outputs(weir_drv_conn *c,
+                                        const struct mock_action *a,
                                         struct weir_drv_error *err);
 /* Fills a batch: WEIR_DRV_ROWS, MOCK_MORE when none are left, or a failure. */
 weir_drv_status mock_rows_fill(weir_drv_conn *c, struct weir_drv_error *err);
 
-/* Room for MOCK_PARAMS_MAX + 1 cells in c->scratch.  False: no memory. */
+/* Room for MOCK_SCRATCH_MAX cells in c->scratch.  False: no memory. */
 bool mock_scratch_open(weir_drv_conn *c);
+
+/* ------------------------------------------------------------- mock_param.c */
+
+/* The i-th parameter of the running request, as far as its struct goes. */
+struct weir_drv_param mock_param_at(const weir_drv_conn *c, uint32_t i);
+struct mock_cell mock_param_cell(const struct weir_drv_value *v);
+
+/* What the actions about parameters do; called as mock_verb.c calls its own,
+ * before they send what they have begun. */
+weir_drv_status mock_param_echo(weir_drv_conn *c,
+                                const struct weir_drv_text *text,
+                                struct weir_drv_error *err);
+weir_drv_status mock_param_list(weir_drv_conn *c, struct weir_drv_error *err);
+weir_drv_status mock_param_out(weir_drv_conn *c,
+                               const struct mock_action *a,
+                               struct weir_drv_error *err);
+weir_drv_status mock_param_need(const weir_drv_conn *c,
+                                uint64_t n,
+                                struct weir_drv_error *err);
+
+/* Counts those with WEIR_DRV_PARAM_OUT into op.n_outs and takes the values given
+ * for the values to give back.  False: no memory. */
+bool mock_param_take(weir_drv_conn *c);
 
 /* --------------------------------------------------------- mock_statement.c */
 

@@ -129,6 +129,16 @@ static bool take_after(struct mock_parser *p, struct mock_failure *f) {
   return true;
 }
 
+/* "state N" or "line N". */
+static bool take_place(struct mock_parser *p, struct mock_failure *f) {
+  uint32_t *to = mock_parse_is(p, "state") ? &f->state : &f->line;
+  int32_t n = 0;
+  mock_lex_next(&p->lex);
+  bool ok = take_i32(p, "a number", &n);
+  *to = (uint32_t)n;
+  return ok;
+}
+
 static bool take_failure_part(struct mock_parser *p, struct mock_failure *f) {
   if (mock_parse_take(p, "retry")) {
     return take_word(p, retries, "no, same, other, else or cred", &f->retry);
@@ -148,6 +158,9 @@ static bool take_failure_part(struct mock_parser *p, struct mock_failure *f) {
   if (mock_parse_take(p, "sqlstate")) {
     return take_sqlstate(p, f);
   }
+  if (mock_parse_is(p, "state") || mock_parse_is(p, "line")) {
+    return take_place(p, f);
+  }
   if (mock_parse_take(p, "after")) {
     return take_after(p, f);
   }
@@ -155,8 +168,8 @@ static bool take_failure_part(struct mock_parser *p, struct mock_failure *f) {
     f->flags |= WEIR_DRV_EF_MAYBE_EXECUTED;
     return true;
   }
-  return mock_parse_fail(p, "retry, txn, native, severity, sqlstate, after, "
-                            "maybe or a message");
+  return mock_parse_fail(p, "retry, txn, native, severity, state, line, "
+                            "sqlstate, after, maybe or a message");
 }
 
 static bool parse_fail(struct mock_parser *p, struct mock_action *a) {
@@ -309,6 +322,22 @@ static bool parse_rows(struct mock_parser *p, struct mock_action *a) {
   return check_types(p, a);
 }
 
+/* One row, as wide as there are values. */
+static bool parse_outputs(struct mock_parser *p, struct mock_action *a) {
+  a->first_cell = p->script->n_cells;
+  do {
+    if (!take_cell(p)) {
+      return false;
+    }
+  } while (p->lex.now.kind == MOCK_T_WORD || p->lex.now.kind == MOCK_T_STRING ||
+           p->lex.now.kind == MOCK_T_HEX);
+  a->n_cells = p->script->n_cells - a->first_cell;
+  a->n_cols = a->n_cells;
+  a->n = 1;
+  return a->n_cols <= MOCK_COLUMNS_MAX ||
+         mock_parse_fail(p, "at most 1024 values");
+}
+
 /* ------------------------------------------------------------------ others */
 
 static bool parse_delay(struct mock_parser *p, struct mock_action *a) {
@@ -347,7 +376,24 @@ static bool parse_notice(struct mock_parser *p, struct mock_action *a) {
     return false;
   }
   a->failure.severity = (uint32_t)severity;
-  return take_string(p, "its text in quotes", &a->text);
+  if (!take_string(p, "its text in quotes", &a->text)) {
+    return false;
+  }
+  while (mock_parse_is(p, "state") || mock_parse_is(p, "line")) {
+    if (!take_place(p, &a->failure)) {
+      return false;
+    }
+  }
+  return !mock_parse_take(p, "in") ||
+         take_string(p, "the procedure in quotes", &a->procedure);
+}
+
+static bool parse_need(struct mock_parser *p, struct mock_action *a) {
+  return mock_parse_number(p, MOCK_PARAMS_MAX, "a number of parameters", &a->n);
+}
+
+static bool parse_token(struct mock_parser *p, struct mock_action *a) {
+  return take_string(p, "the token that is accepted, in quotes", &a->text);
 }
 
 static bool parse_password(struct mock_parser *p, struct mock_action *a) {
@@ -419,6 +465,8 @@ static bool parse_report(struct mock_parser *p, struct mock_action *a) {
 
 #define ON(kind)  (1u << (kind))
 #define OPERATION ((ON(MOCK_K_STEP) - 1u) | ON(MOCK_K_CANCEL))
+/* What a cancellation meets: a server that goes on all the same. */
+#define RESULT    (ON(MOCK_K_EXEC) | ON(MOCK_K_CANCEL))
 #define ENDS      true
 
 static const struct {
@@ -437,10 +485,13 @@ static const struct {
     {"offload", MOCK_OFFLOAD, OPERATION, !ENDS, parse_offload},
     {"resolve", MOCK_RESOLVE, OPERATION, !ENDS, parse_resolve},
     {"notice", MOCK_NOTICE, OPERATION, !ENDS, parse_notice},
-    {"rows", MOCK_ROWS, ON(MOCK_K_EXEC), ENDS, parse_rows},
-    {"count", MOCK_AFFECT, ON(MOCK_K_EXEC), ENDS, parse_count},
+    {"rows", MOCK_ROWS, RESULT, ENDS, parse_rows},
+    {"count", MOCK_AFFECT, RESULT, ENDS, parse_count},
+    {"outputs", MOCK_OUTPUTS, ON(MOCK_K_EXEC), ENDS, parse_outputs},
+    {"need", MOCK_NEED, ON(MOCK_K_EXEC), !ENDS, parse_need},
     {"report", MOCK_REPORT, OPERATION, !ENDS, parse_report},
     {"password", MOCK_PASSWORD, ON(MOCK_K_CONNECT), !ENDS, parse_password},
+    {"token", MOCK_TOKEN, ON(MOCK_K_CONNECT), !ENDS, parse_token},
     {"alive", MOCK_ALIVE, ON(MOCK_K_HEALTH), ENDS, NULL},
     {"dead", MOCK_DEAD, ON(MOCK_K_HEALTH), ENDS, NULL},
     {"pending", MOCK_PENDING, ON(MOCK_K_HEALTH), ENDS, NULL},

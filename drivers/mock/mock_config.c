@@ -45,6 +45,18 @@ static const struct weir_drv_option_info infos[] = {
            "",
            "Password to log in with; asked for when it is given"),
     OPTION(WEIR_DRV_T_TEXT,
+           WEIR_DRV_OPT_KEY | WEIR_DRV_OPT_SECRET,
+           "Access Token",
+           "",
+           "",
+           "Token to log in with; asked for when it is given"),
+    OPTION(WEIR_DRV_T_BOOL,
+           WEIR_DRV_OPT_KEY,
+           "Mock Bearer",
+           "",
+           "false",
+           "Ask for an access token, given or not"),
+    OPTION(WEIR_DRV_T_TEXT,
            WEIR_DRV_OPT_KEY,
            "Mock Connect Delay",
            "",
@@ -280,11 +292,16 @@ static weir_drv_status take_option(weir_drv_cfg *c,
                  {"mock connect delay", NULL, &c->connect_delay_ns, NULL},
                  {"mock exec delay", NULL, &c->exec_delay_ns, NULL},
                  {"mock reset delay", NULL, &c->reset_delay_ns, NULL},
+                 {"mock bearer", NULL, NULL, &c->bearer},
                  {"mock strict", NULL, NULL, &c->strict},
                  {"mock idle watch", NULL, NULL, &c->idle_watch},
                  {"mock cloud", NULL, NULL, &c->cloud}};
   if (mock_word_is(o->name.p, o->name.n, "password")) {
     c->has_password = true;
+    return WEIR_DRV_DONE;
+  }
+  if (mock_word_is(o->name.p, o->name.n, "access token")) {
+    c->bearer = true;
     return WEIR_DRV_DONE;
   }
   for (uint32_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
@@ -411,6 +428,7 @@ static weir_drv_status pool_parts(const weir_drv_cfg *c,
   } numbers[] = {{"mock connect delay", c->connect_delay_ns, 0},
                  {"mock exec delay", c->exec_delay_ns, 0},
                  {"mock reset delay", c->reset_delay_ns, 0},
+                 {"mock bearer", c->bearer, 0},
                  {"mock strict", c->strict, 0},
                  {"mock idle watch", c->idle_watch, 1},
                  {"mock cloud", c->cloud, 0}};

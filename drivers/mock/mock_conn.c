@@ -154,6 +154,9 @@ void mock_conn_destroy(weir_drv_conn *c) {
   if (c->scratch != NULL) {
     host->release(host->ctx, c->scratch);
   }
+  if (c->outs != NULL) {
+    host->release(host->ctx, c->outs);
+  }
   host->release(host->ctx, c);
 }
 
@@ -161,6 +164,10 @@ void mock_session_reset(weir_drv_conn *c, int32_t mode) {
   c->state_len = 0;
   c->dirty = 0;
   c->usable_said = -1;
+  memset(c->prepared, 0, sizeof c->prepared);
+  if (mode == WEIR_DRV_RESET_EAGER) {
+    c->isolation = WEIR_DRV_ISO_DEFAULT;
+  }
   if (mode != WEIR_DRV_RESET_KEEP_TXN) {
     c->txn = WEIR_DRV_TXN_NONE;
   }

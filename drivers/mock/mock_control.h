@@ -77,8 +77,14 @@ struct mock_counts { /* grows at its end */
   uint64_t overlaps;          /* calls that broke T1 */
   uint64_t misuses;           /* calls that were not legal just then */
   uint64_t leaked;            /* connections alive when their config went */
+  uint64_t begins;            /* transactions begun */
+  uint64_t commits;           /* ... committed */
+  uint64_t rollbacks;         /* ... rolled back, by a reset not counted */
+  uint64_t saves;             /* savepoints set or gone back to */
+  uint64_t prepared;          /* statements that "weir.stmt" prepared */
+  uint64_t reused;            /* ... that it had prepared before */
 };
-#define MOCK_COUNTS_SIZE_V1 (8u + 8u * (MOCK_CALLS + 21u))
+#define MOCK_COUNTS_SIZE_V1 (8u + 8u * (MOCK_CALLS + 27u))
 
 struct mock_control { /* grows at its end */
   uint32_t struct_size;

@@ -112,6 +112,12 @@ static void read_counts(weir_drv_drv *d, struct mock_counts *out) {
   now.overlaps = get(&d->counters[MOCK_N_OVERLAPS]);
   now.misuses = get(&d->counters[MOCK_N_MISUSES]);
   now.leaked = get(&d->counters[MOCK_N_LEAKED]);
+  now.begins = get(&d->counters[MOCK_N_BEGINS]);
+  now.commits = get(&d->counters[MOCK_N_COMMITS]);
+  now.rollbacks = get(&d->counters[MOCK_N_ROLLBACKS]);
+  now.saves = get(&d->counters[MOCK_N_SAVES]);
+  now.prepared = get(&d->counters[MOCK_N_PREPARED]);
+  now.reused = get(&d->counters[MOCK_N_REUSED]);
   uint32_t size =
       out->struct_size < sizeof now ? out->struct_size : (uint32_t)sizeof now;
   now.struct_size = out->struct_size;

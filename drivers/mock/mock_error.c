@@ -56,6 +56,8 @@ weir_drv_status mock_fail_as(struct weir_drv_error *err,
   err->native = failure->native;
   err->native_severity = failure->severity;
   err->retry_after_ms = failure->retry_after_ms;
+  err->native_state = failure->state;
+  err->line = failure->line;
   memcpy(err->sqlstate, failure->sqlstate, sizeof err->sqlstate);
   put_message(err, message->p == NULL ? "" : message->p, message->n);
   return WEIR_DRV_FAIL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Operations: each builds a program of actions and runs it, now and in step().
  *
- *   connect   [credential] [Connect Delay] rule... FINISH
- *   exec      lazy reset, [Exec Delay] rule... statements... FINISH
+ *   connect   [credential] [token] [Connect Delay] rule... FINISH
+ *   exec      lazy reset, [Exec Delay] rule... statements... outputs FINISH
  *   others    lazy reset, rule... FINISH
  *
  * where "lazy reset" is [Reset Delay] reset-rule... RESET_EFFECT if one is
@@ -13,6 +13,8 @@
 #include "mock.h"
 
 static const struct mock_action credential_action = {.what = MOCK_CREDENTIAL};
+static const struct mock_action bearer_action = {.what = MOCK_BEARER};
+static const struct mock_action outputs_action = {.what = MOCK_GIVE_OUTPUTS};
 static const struct mock_action reset_action = {.what = MOCK_RESET_EFFECT};
 static const struct mock_action finish_action = {.what = MOCK_FINISH};
 static const struct mock_action cancelled_action = {.what = MOCK_CANCELLED};
@@ -31,13 +33,17 @@ static void tell_state(const weir_drv_conn *c, struct weir_drv_wait *wait) {
   wait->auth_expires_unix = c->expires_unix_s;
 }
 
-/* A pending reset makes the session as good as clean. */
+/* A pending reset makes the session as good as clean, but for the isolation level,
+ * which only a reset with a round trip restores. */
 static void tell_state_after_reset(const weir_drv_conn *c,
                                    struct weir_drv_wait *wait) {
   bool keep = c->pending_reset == WEIR_DRV_RESET_KEEP_TXN;
   wait->usable = 1;
   wait->txn = keep ? c->txn : WEIR_DRV_TXN_NONE;
   wait->dirty = keep && c->txn != WEIR_DRV_TXN_NONE ? WEIR_DRV_DIRTY_TXN : 0;
+  if (c->isolation != WEIR_DRV_ISO_DEFAULT) {
+    wait->dirty |= WEIR_DRV_DIRTY_SETTINGS;
+  }
   wait->auth_expires_unix = c->expires_unix_s;
 }
 
@@ -70,6 +76,7 @@ static void begin(weir_drv_conn *c, enum mock_kind kind) {
   op->cancelled = op->asked = op->hangs = false;
   op->sent = c->pending_reset == 0;
   c->n_columns = 0;
+  op->n_outs = 0;
   memset(&op->exec, 0, sizeof op->exec);
   atomic_store_explicit(&c->busy, 1, memory_order_release);
   mock_gauge_up(&c->drv->running);
@@ -217,6 +224,10 @@ weir_drv_status mock_op_connect(weir_drv_conn *c,
     if (c->cfg->has_password) {
       push(&c->op, &credential_action);
     }
+    c->token_ok = !c->cfg->bearer;
+    if (c->cfg->bearer) {
+      push(&c->op, &bearer_action);
+    }
     push_delay(c, 1, c->cfg->connect_delay_ns);
     (void)push_rule(c, MOCK_K_CONNECT);
     push(&c->op, &finish_action);
@@ -338,7 +349,7 @@ static weir_drv_status take_exec_args(struct mock_op *op,
   bool fits = op->exec.n_params <= MOCK_PARAMS_MAX &&
               (op->exec.n_params == 0 ||
                (op->exec.params != NULL &&
-                op->exec.params_stride >= WEIR_DRV_PARAM_SIZE_V0));
+                op->exec.params_stride >= sizeof(struct weir_drv_param)));
   return fits ? WEIR_DRV_DONE : WEIR_DRV_E_INVALID;
 }
 
@@ -375,10 +386,16 @@ static weir_drv_status exec(weir_drv_conn *c,
     mock_op_drop(c);
     return rc;
   }
+  if (!mock_param_take(c)) {
+    rc = mock_fail(err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_RESOURCE,
+                   "no memory for parameters");
+    return end(c, rc, wait, err);
+  }
   push_pending_reset(c);
   push_delay(c, 1, c->cfg->exec_delay_ns);
   if (!push_rule(c, MOCK_K_EXEC)) {
     rc = push_statements(c, err);
+    push(&c->op, &outputs_action);
   }
   if (rc != WEIR_DRV_DONE) {
     return end(c, rc, wait, err);
@@ -401,6 +418,75 @@ weir_drv_status mock_op_exec(weir_drv_conn *c,
   mock_call_leave(c);
   return rc;
 }
+
+/* ---------------------------------------------------- prepared statements */
+
+/* FNV-1a; never 0, which is an empty place. */
+static uint64_t hash_of(const struct weir_drv_text *sql) {
+  uint64_t hash = UINT64_C(14695981039346656037);
+  for (uint64_t i = 0; i < sql->n; i++) {
+    hash = (hash ^ (unsigned char)sql->p[i]) * UINT64_C(1099511628211);
+  }
+  return hash == 0 ? 1 : hash;
+}
+
+/* The oldest makes room.  A reset that is pending is one that empties. */
+static void prepare(weir_drv_conn *c, const struct weir_drv_text *sql) {
+  uint64_t hash = hash_of(sql);
+  if (c->pending_reset != 0) {
+    memset(c->prepared, 0, sizeof c->prepared);
+  }
+  for (uint32_t i = 0; i < MOCK_PREPARED_MAX; i++) {
+    if (c->prepared[i] == hash) {
+      c->n_reused++;
+      mock_count(c->drv, MOCK_N_REUSED);
+      return;
+    }
+  }
+  c->prepared[c->next_prepared++ % MOCK_PREPARED_MAX] = hash;
+  c->n_prepared++;
+  mock_count(c->drv, MOCK_N_PREPARED);
+}
+
+static weir_drv_status stmt_exec(weir_drv_conn *c,
+                                 const struct weir_drv_exec_args *a,
+                                 struct weir_drv_wait *wait,
+                                 struct weir_drv_error *err) {
+  if (!mock_call_enter(c, MOCK_EXEC)) {
+    return WEIR_DRV_E_INVALID;
+  }
+  weir_drv_status rc = may_start(c, MOCK_EXEC, wait, err);
+  if (rc == WEIR_DRV_DONE) {
+    uint64_t before[MOCK_PREPARED_MAX];
+    prepare(c, &a->sql);
+    /* The pending reset that exec() runs must not forget it. */
+    memcpy(before, c->prepared, sizeof before);
+    rc = exec(c, a, wait, err);
+    memcpy(c->prepared, before, sizeof before);
+  }
+  mock_call_leave(c);
+  return rc;
+}
+
+static weir_drv_status stmt_stats(weir_drv_conn *c,
+                                  struct weir_drv_stmt_stats *out) {
+  struct weir_drv_stmt_stats now = {.struct_size = out->struct_size,
+                                    .prepared = c->n_prepared,
+                                    .reused = c->n_reused};
+  for (uint32_t i = 0; i < MOCK_PREPARED_MAX; i++) {
+    now.cached += c->prepared[i] != 0;
+  }
+  memcpy(out, &now,
+         out->struct_size < sizeof now ? out->struct_size : sizeof now);
+  return WEIR_DRV_DONE;
+}
+
+const struct weir_drv_stmt_api mock_stmt_table = {
+    .struct_size = (uint32_t)sizeof mock_stmt_table,
+    .version = 1,
+    .exec = stmt_exec,
+    .stats = stmt_stats,
+};
 
 /* --------------------------------------------------------- step and cancel */
 
@@ -431,10 +517,27 @@ weir_drv_status mock_op_step(weir_drv_conn *c,
   return rc;
 }
 
+/* Nothing is left but the end: there is no need to trouble the server. */
+static bool is_at_end(const struct mock_op *op) {
+  uint32_t at = op->at;
+  bool told =
+      (op->program[at]->what == MOCK_AFFECT && op->sub == 1) || op->sub == 2;
+  at += told ? 1 : 0;
+  while (at < op->n && op->program[at] == &outputs_action && op->n_outs == 0) {
+    at++;
+  }
+  return told && at + 1 == op->n && op->program[at] == &finish_action;
+}
+
 /* The program gives way to one that acknowledges: the cancel rule, then
  * CANCELLED, or FINISH where the rule says that the operation won. */
 static weir_drv_status cancel(weir_drv_conn *c, struct weir_drv_wait *wait) {
   struct mock_op *op = &c->op;
+  if (is_at_end(op)) {
+    op->cancelled = true;
+    wait->flags |= WEIR_DRV_WAIT_AGAIN;
+    return WEIR_DRV_WAIT;
+  }
   stop_hanging(c);
   op->cancelled = true;
   op->asked = false;

@@ -37,7 +37,7 @@ bool mock_scratch_open(weir_drv_conn *c) {
   const struct weir_drv_host *host = c->drv->host;
   if (c->scratch == NULL) {
     c->scratch =
-        host->alloc(host->ctx, (MOCK_PARAMS_MAX + 1u) * sizeof *c->scratch, 0);
+        host->alloc(host->ctx, MOCK_SCRATCH_MAX * sizeof *c->scratch, 0);
   }
   return c->scratch != NULL;
 }
@@ -86,10 +86,13 @@ weir_drv_status mock_rows_begin(weir_drv_conn *c,
 
 weir_drv_status mock_rows_begin_scratch(weir_drv_conn *c,
                                         const char *const *names,
+                                        uint64_t n_rows,
                                         uint32_t n_cols,
                                         struct weir_drv_error *err) {
-  c->result =
-      (struct mock_result){.cells = c->scratch, .n_rows = 1, .n_cols = n_cols};
+  c->result = (struct mock_result){.cells = c->scratch,
+                                   .n_rows = n_rows,
+                                   .n_cols = n_cols,
+                                   .varies = n_rows > 1};
   if (!columns_open(c, n_cols)) {
     return no_memory(err);
   }
@@ -100,6 +103,47 @@ weir_drv_status mock_rows_begin_scratch(weir_drv_conn *c,
     } else {
       (void)snprintf(col->name, sizeof col->name, i == 0 ? "text" : "p%u", i);
     }
+    describe(c, i, type_of(&c->result, i));
+  }
+  return WEIR_DRV_DONE;
+}
+
+/* The i-th parameter that is given back. */
+static struct weir_drv_param out_param(const weir_drv_conn *c, uint32_t i) {
+  struct weir_drv_param p = {0};
+  for (uint32_t at = 0, seen = 0; seen <= i; at++) {
+    p = mock_param_at(c, at);
+    seen += (p.flags & WEIR_DRV_PARAM_OUT) != 0;
+  }
+  return p;
+}
+
+static void name_output(weir_drv_conn *c, uint32_t i, bool scripted) {
+  struct mock_column *col = &c->columns[i];
+  struct weir_drv_param p = {0};
+  if (!scripted) {
+    p = out_param(c, i);
+  }
+  if (p.name.n == 0 || p.name.n >= sizeof col->name) {
+    (void)snprintf(col->name, sizeof col->name, "o%u", i + 1);
+  } else {
+    memcpy(col->name, p.name.p, p.name.n);
+    col->name[p.name.n] = '\0';
+  }
+}
+
+weir_drv_status mock_rows_begin_outputs(weir_drv_conn *c,
+                                        const struct mock_action *a,
+                                        struct weir_drv_error *err) {
+  bool scripted = a->n_cells != 0;
+  uint32_t n = scripted ? a->n_cells : c->op.n_outs;
+  c->result = (struct mock_result){
+      .cells = scripted ? a->cells : c->outs, .n_rows = 1, .n_cols = n};
+  if (!columns_open(c, n)) {
+    return no_memory(err);
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    name_output(c, i, scripted);
     describe(c, i, type_of(&c->result, i));
   }
   return WEIR_DRV_DONE;

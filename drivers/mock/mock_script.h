@@ -48,6 +48,9 @@ enum mock_what {
   MOCK_AFFECT, /* "count" */
   MOCK_REPORT,
   MOCK_PASSWORD,
+  MOCK_TOKEN,
+  MOCK_NEED,    /* so many parameters */
+  MOCK_OUTPUTS, /* output values of the script's */
   MOCK_ALIVE,
   MOCK_DEAD,
   MOCK_PENDING,
@@ -59,8 +62,12 @@ enum mock_what {
   MOCK_SHOW,
   MOCK_ECHO,
   MOCK_SESSION,
+  MOCK_PARAMS, /* what the parameters are */
+  MOCK_OUT,    /* sets the output value of one */
   /* around them */
   MOCK_CREDENTIAL,   /* ask the engine for the password */
+  MOCK_BEARER,       /* ask the engine for an access token */
+  MOCK_GIVE_OUTPUTS, /* the output values of the parameters, if there are any */
   MOCK_RESET_EFFECT, /* a lazy reset reaches the server */
   MOCK_FINISH,       /* the operation takes effect and ends */
   MOCK_CANCELLED,    /* a cancel() is acknowledged */
@@ -76,6 +83,8 @@ struct mock_failure {
   uint32_t severity;
   uint32_t retry_after_ms;
   uint32_t flags;
+  uint32_t state;
+  uint32_t line;
   char sqlstate[8];
 };
 
@@ -90,6 +99,7 @@ struct mock_action {
   int32_t what; /* enum mock_what */
   uint64_t n;   /* ns, times, rows, count, port, number */
   struct weir_drv_text text;
+  struct weir_drv_text procedure; /* of a notice */
   struct mock_failure failure;
   uint32_t first_cell; /* of the script's cells */
   uint32_t n_cells;

@@ -123,6 +123,16 @@ static bool parse_set(struct rest *r, struct mock_action *a) {
   return true;
 }
 
+static bool parse_out(struct rest *r, struct mock_action *a) {
+  if (!take_number(r, MOCK_PARAMS_MAX, "the number of an output parameter",
+                   &a->n)) {
+    return false;
+  }
+  a->text = (struct weir_drv_text){.p = r->p, .n = r->n};
+  r->n = 0;
+  return true;
+}
+
 static const struct {
   const char *name;
   int32_t what;
@@ -134,7 +144,8 @@ static const struct {
     {"commit", MOCK_COMMIT, NULL},      {"rollback", MOCK_ROLLBACK, NULL},
     {"set", MOCK_SET, parse_set},       {"show", MOCK_SHOW, NULL},
     {"session", MOCK_SESSION, NULL},    {"kill", MOCK_DIE, NULL},
-    {"hang", MOCK_HANG, NULL},
+    {"hang", MOCK_HANG, NULL},          {"params", MOCK_PARAMS, NULL},
+    {"out", MOCK_OUT, parse_out},
 };
 
 static bool compile_one(struct rest r, struct mock_action *a) {

@@ -64,8 +64,11 @@ static weir_drv_status die(struct now *x) {
 
 static weir_drv_status acknowledge_cancel(struct now *x) {
   mock_count(x->c->drv, MOCK_N_CANCELLED);
-  return mock_fail(x->err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_CANCELLED,
-                   "the operation was cancelled");
+  struct mock_failure f = {.scope = WEIR_DRV_SCOPE_STATEMENT,
+                           .kind = WEIR_DRV_K_CANCELLED,
+                           .txn = x->c->txn};
+  struct weir_drv_text message = {.p = "the operation was cancelled", .n = 27};
+  return mock_fail_as(x->err, &f, &message);
 }
 
 /* ----------------------------------------------------------------- waiting */
@@ -220,18 +223,20 @@ static weir_drv_status offload(struct now *x) {
                               "the work could not be offloaded");
 }
 
-/* The password is compared while it is here and never kept. */
-static void judge_password(weir_drv_conn *c,
-                           const struct weir_drv_bytes *secret) {
-  c->password_ok = true;
+/* A secret is compared while it is here and never kept.  what: the action that
+ * says which one is right. */
+static bool is_right(const weir_drv_conn *c,
+                     int32_t what,
+                     const struct weir_drv_bytes *secret) {
+  bool right = true;
   for (uint32_t i = 0; i < c->op.n; i++) {
     const struct mock_action *a = c->op.program[i];
-    if (a->what == MOCK_PASSWORD) {
-      c->password_ok =
-          secret->n == a->text.n &&
-          (secret->n == 0 || memcmp(secret->p, a->text.p, secret->n) == 0);
+    if (a->what == what) {
+      right = secret->n == a->text.n &&
+              (secret->n == 0 || memcmp(secret->p, a->text.p, secret->n) == 0);
     }
   }
+  return right;
 }
 
 static weir_drv_status credential(struct now *x) {
@@ -255,8 +260,49 @@ static weir_drv_status credential(struct now *x) {
                           "no password");
   }
   mock_count(c->drv, MOCK_N_CREDENTIALS);
-  judge_password(c, &reply->secret);
+  c->password_ok = is_right(c, MOCK_PASSWORD, &reply->secret);
   return MOCK_MORE;
+}
+
+static void ask_for_token(weir_drv_conn *c) {
+  static const char resource[] = "https://mock.test/";
+  static const char authority[] = "https://login.mock.test/tenant";
+  c->req_cred =
+      (struct weir_drv_req_cred){.struct_size = (uint32_t)sizeof c->req_cred,
+                                 .kind = WEIR_DRV_CRED_BEARER,
+                                 .resource = {resource, sizeof resource - 1},
+                                 .authority = {authority, sizeof authority - 1},
+                                 .server = c->cfg->server,
+                                 .principal = c->cfg->user,
+                                 .option = {.p = "Access Token", .n = 12}};
+}
+
+static weir_drv_status bearer(struct now *x) {
+  weir_drv_conn *c = x->c;
+  if (c->op.sub == 0) {
+    ask_for_token(c);
+    return ask(x, WEIR_DRV_REQ_CREDENTIAL, &c->req_cred);
+  }
+  if (!answered(x)) {
+    return WEIR_DRV_WAIT;
+  }
+  c->op.asked = false;
+  const struct weir_drv_rep_cred *reply = x->wake->reply;
+  if (x->wake->reply_status != WEIR_DRV_DONE || reply == NULL) {
+    return request_failed(x, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_AUTH,
+                          "no access token");
+  }
+  mock_count(c->drv, MOCK_N_CREDENTIALS);
+  c->token_ok = is_right(c, MOCK_TOKEN, &reply->secret);
+  c->expires_unix_s = reply->expires_unix_s;
+  return MOCK_MORE;
+}
+
+static weir_drv_status token(struct now *x) {
+  return x->c->token_ok
+             ? MOCK_MORE
+             : mock_fail(x->err, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_AUTH,
+                         "login failed: wrong access token");
 }
 
 static weir_drv_status password(struct now *x) {
@@ -279,9 +325,12 @@ static weir_drv_status notice(struct now *x) {
   struct weir_drv_diag d = {.struct_size = (uint32_t)sizeof d,
                             .native = x->a->failure.native,
                             .severity = x->a->failure.severity,
-                            .line = 1,
+                            .line = x->a->failure.line,
                             .message = x->a->text,
-                            .server = x->c->cfg->server};
+                            .server = x->c->cfg->server,
+                            .procedure = x->a->procedure,
+                            .state = x->a->failure.state};
+  d.line = d.line == 0 ? 1 : d.line;
   host->diag(host->ctx, x->c->hconn, &d);
   return MOCK_MORE;
 }
@@ -347,7 +396,7 @@ static struct mock_cell int_cell(uint64_t v) {
 static weir_drv_status begin_scratch(struct now *x,
                                      const char *const *names,
                                      uint32_t n) {
-  return mock_rows_begin_scratch(x->c, names, n, x->err);
+  return mock_rows_begin_scratch(x->c, names, 1, n, x->err);
 }
 
 static weir_drv_status no_scratch(struct now *x) {
@@ -390,40 +439,47 @@ static weir_drv_status session(struct now *x) {
   return send_result(x);
 }
 
-static const struct weir_drv_value *param(const struct weir_drv_exec_args *e,
-                                          uint32_t i) {
-  const char *base = (const char *)e->params + (size_t)i * e->params_stride;
-  return (const struct weir_drv_value
-              *)(const void *)(base + offsetof(struct weir_drv_param, value));
-}
-
-static struct mock_cell cell_of(const struct weir_drv_value *v) {
-  struct mock_cell cell = {.type = v->type, .i = v->i};
-  if (v->type == WEIR_DRV_T_UINT) {
-    cell.i = (int64_t)v->u;
-  } else if (v->type == WEIR_DRV_T_FLOAT) {
-    memcpy(&cell.i, &v->f, sizeof v->f);
-  }
-  cell.text = (struct weir_drv_text){.p = v->p, .n = v->n};
-  return cell;
-}
-
 static weir_drv_status echo(struct now *x) {
   weir_drv_conn *c = x->c;
-  if (c->op.sub == 0) {
-    if (!mock_scratch_open(c)) {
-      return no_scratch(x);
-    }
-    c->scratch[0] =
-        (struct mock_cell){.type = WEIR_DRV_T_TEXT, .text = x->a->text};
-    for (uint32_t i = 0; i < c->op.exec.n_params; i++) {
-      c->scratch[i + 1] = cell_of(param(&c->op.exec, i));
-    }
-    if (begin_scratch(x, NULL, c->op.exec.n_params + 1) != WEIR_DRV_DONE) {
-      return WEIR_DRV_FAIL;
-    }
+  if (c->op.sub == 0 &&
+      mock_param_echo(c, &x->a->text, x->err) != WEIR_DRV_DONE) {
+    return WEIR_DRV_FAIL;
   }
   return send_result(x);
+}
+
+static weir_drv_status params(struct now *x) {
+  if (x->c->op.sub == 0 && mock_param_list(x->c, x->err) != WEIR_DRV_DONE) {
+    return WEIR_DRV_FAIL;
+  }
+  return send_result(x);
+}
+
+static weir_drv_status out(struct now *x) {
+  weir_drv_status rc = mock_param_out(x->c, x->a, x->err);
+  return rc == WEIR_DRV_DONE ? MOCK_MORE : rc;
+}
+
+static weir_drv_status need(struct now *x) {
+  weir_drv_status rc = mock_param_need(x->c, x->a->n, x->err);
+  return rc == WEIR_DRV_DONE ? MOCK_MORE : rc;
+}
+
+/* OUT, then ROWS with the one row. */
+static weir_drv_status send_outputs(struct now *x) {
+  struct mock_op *op = &x->c->op;
+  if (op->sub == 0) {
+    if (mock_rows_begin_outputs(x->c, x->a, x->err) != WEIR_DRV_DONE) {
+      return WEIR_DRV_FAIL;
+    }
+    op->sub = 1;
+    return WEIR_DRV_OUT;
+  }
+  return mock_rows_fill(x->c, x->err);
+}
+
+static weir_drv_status give_outputs(struct now *x) {
+  return x->c->op.n_outs == 0 ? MOCK_MORE : send_outputs(x);
 }
 
 /* ------------------------------------------------------------ transactions */
@@ -442,6 +498,7 @@ static weir_drv_status begin(struct now *x) {
     return txn_refused(x, "a transaction is open already");
   }
   x->c->txn = WEIR_DRV_TXN_OPEN;
+  mock_count(x->c->drv, MOCK_N_BEGINS);
   return MOCK_MORE;
 }
 
@@ -452,6 +509,7 @@ static weir_drv_status commit(struct now *x) {
                               : "the transaction can only be rolled back");
   }
   x->c->txn = WEIR_DRV_TXN_NONE;
+  mock_count(x->c->drv, MOCK_N_COMMITS);
   return MOCK_MORE;
 }
 
@@ -460,6 +518,7 @@ static weir_drv_status rollback(struct now *x) {
     return txn_refused(x, "no transaction is open");
   }
   x->c->txn = WEIR_DRV_TXN_NONE;
+  mock_count(x->c->drv, MOCK_N_ROLLBACKS);
   return MOCK_MORE;
 }
 
@@ -499,6 +558,9 @@ static weir_drv_status finish_txn(struct now *x) {
   default: /* save, rollback to: there is no data, so nothing changes */
     rc = c->txn == WEIR_DRV_TXN_OPEN ? MOCK_MORE
                                      : txn_refused(x, "no transaction is open");
+    if (rc == MOCK_MORE) {
+      mock_count(c->drv, MOCK_N_SAVES);
+    }
     break;
   }
   return rc == MOCK_MORE ? WEIR_DRV_DONE : rc;
@@ -530,6 +592,13 @@ static const verb_fn verbs[MOCK_WHATS] = {
     [MOCK_AFFECT] = affect,
     [MOCK_REPORT] = report,
     [MOCK_PASSWORD] = password,
+    [MOCK_TOKEN] = token,
+    [MOCK_NEED] = need,
+    [MOCK_OUTPUTS] = send_outputs,
+    [MOCK_PARAMS] = params,
+    [MOCK_OUT] = out,
+    [MOCK_BEARER] = bearer,
+    [MOCK_GIVE_OUTPUTS] = give_outputs,
     [MOCK_BEGIN] = begin,
     [MOCK_COMMIT] = commit,
     [MOCK_ROLLBACK] = rollback,

@@ -51,6 +51,23 @@ static void open_engine(struct fixture *f) {
   }
 }
 
+static struct weir__driver *mock_of(const struct fixture *f) {
+  const struct weir__driver *driver = NULL;
+  if (weir__loader_load(engine_of(f)->loader, "mock", 4, &driver, NULL) !=
+      WEIR_OK) {
+    fail("no mock", NULL);
+  }
+  return (struct weir__driver *)(uintptr_t)driver; /* the engine's own copy */
+}
+
+void fixture_take_caps(struct fixture *f, uint64_t caps) {
+  mock_of(f)->table.caps &= ~caps;
+}
+
+void fixture_take_stmt(struct fixture *f) {
+  memset(&mock_of(f)->stmt, 0, sizeof mock_of(f)->stmt);
+}
+
 void fixture_open(struct fixture *f) {
   memset(f, 0, sizeof *f);
   open_engine(f);

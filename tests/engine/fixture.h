@@ -29,6 +29,11 @@ struct fixture {
 void fixture_open(struct fixture *f);
 void fixture_open_virtual(struct fixture *f);
 
+/* Has the engine believe that the mock lacks these WEIR_DRV_CAP_*, and
+ * "weir.stmt" with no capability.  Before the first pool is opened. */
+void fixture_take_caps(struct fixture *f, uint64_t caps);
+void fixture_take_stmt(struct fixture *f);
+
 /* Shuts down at once; aborts the test unless that answers WEIR_OK. */
 void fixture_close(struct fixture *f);
 

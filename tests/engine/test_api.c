@@ -15,7 +15,7 @@ Test(api, fails_without_an_error_struct, .timeout = 10) {
   weir_h lease = fixture_acquire(&f, pool);
   weir_h out = 77;
   struct weir_item item = {.struct_size = sizeof item};
-  struct weir_exec_opts odd = {.struct_size = sizeof odd, .flags = 1};
+  struct weir_exec_opts odd = {.struct_size = sizeof odd, .flags = 2};
   struct weir_exec_opts late = {.struct_size = sizeof late, .timeout_ns = -2};
   char buf[8];
   uint32_t n = 77;
@@ -74,6 +74,22 @@ Test(api, fails_without_an_error_struct, .timeout = 10) {
       {weir_next(0, &item, NULL), WEIR_E_HANDLE},
       {weir_exec(lease, "rows 1;fail 1 x", 15, NULL, NULL), WEIR_OK},
       {weir_exec(lease, "x", 1, NULL, NULL), WEIR_E_BUSY},
+      {weir_begin(lease, 0, NULL), WEIR_E_BUSY},
+      {weir_begin(lease, -1, NULL), WEIR_E_ARG},
+      {weir_begin(lease, 6, NULL), WEIR_E_ARG},
+      {weir_begin(pool, 0, NULL), WEIR_E_HANDLE},
+      {weir_commit(lease, NULL), WEIR_E_BUSY},
+      {weir_commit(0, NULL), WEIR_E_HANDLE},
+      {weir_rollback(lease, NULL), WEIR_E_BUSY},
+      {weir_rollback(0, NULL), WEIR_E_HANDLE},
+      {weir_save(lease, "a", 1, NULL), WEIR_E_BUSY},
+      {weir_save(lease, NULL, 0, NULL), WEIR_E_ARG},
+      {weir_save(lease, NULL, 1, NULL), WEIR_E_ARG},
+      {weir_save(lease, "", 0, NULL), WEIR_E_ARG},
+      {weir_save(0, "a", 1, NULL), WEIR_E_HANDLE},
+      {weir_rollback_to(lease, "a", 1, NULL), WEIR_E_BUSY},
+      {weir_rollback_to(lease, "\xff", 1, NULL), WEIR_E_ARG},
+      {weir_rollback_to(0, "a", 1, NULL), WEIR_E_HANDLE},
       {weir_cancel(0), WEIR_E_HANDLE},
       {weir_rows_free(0), WEIR_E_HANDLE},
   };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#include <pthread.h>
 #include <stddef.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
 
 #include "fixture.h"
+#include "gates.h"
 #include "sys/clock.h"
 #include "virtual_clock.h"
 
@@ -35,6 +37,11 @@ static struct weir_item want(int32_t type) {
 static int next_code(void) {
   struct weir_item item = {.struct_size = sizeof item};
   return weir_next(lease, &item, &f.err);
+}
+
+static void *cancel_late(void *arg) {
+  (void)weir_cancel(lease);
+  return arg;
 }
 
 /* ------------------------------------------------------------------ order */
@@ -94,6 +101,172 @@ Test(exec, tells_notices_where_they_came, .timeout = 10) {
   fixture_close(&f);
 }
 
+Test(exec, tells_where_a_notice_comes_from, .timeout = 10) {
+  open_real("Mock Server=alpha;Mock Script Text=\"exec: notice 50000 10 'hi' "
+            "state 3 line 7 in 'dbo.p', count 1\"");
+  cr_assert_eq(fixture_exec(&f, lease, "x"), WEIR_OK);
+  struct weir_item n = want(WEIR_ITEM_NOTICE);
+  cr_assert_eq(n.state, 3);
+  cr_assert_eq(n.line, 7);
+  cr_assert_str_eq(n.server, "alpha");
+  cr_assert_eq(n.server_len, 5);
+  cr_assert_str_eq(n.procedure, "dbo.p");
+  cr_assert_eq(n.procedure_len, 5);
+  fixture_close(&f);
+}
+
+/* Its caller was built before notices told more than their line. */
+Test(exec, writes_no_more_than_an_old_item, .timeout = 10) {
+  struct weir_item item = {.struct_size = offsetof(struct weir_item, state),
+                           .state = 77,
+                           .server_len = 78};
+  open_real("");
+  cr_assert_eq(fixture_exec(&f, lease, "notice 1 2 x"), WEIR_OK);
+  cr_assert_eq(weir_next(lease, &item, &f.err), WEIR_OK);
+  cr_assert_eq(item.type, WEIR_ITEM_NOTICE);
+  cr_assert_eq(item.line, 1);
+  cr_assert_eq(item.state, 77);
+  cr_assert_eq(item.server_len, 78);
+  item.struct_size--;
+  cr_assert_eq(weir_next(lease, &item, &f.err), WEIR_E_ARG);
+  fixture_close(&f);
+}
+
+/* ------------------------------------------------------------- parameters */
+
+static struct weir_param int_param(int64_t i) {
+  return (struct weir_param){
+      .struct_size = sizeof(struct weir_param), .type = WEIR_T_INT, .i = i};
+}
+
+static int exec_with(const char *sql,
+                     const struct weir_param *params,
+                     uint32_t n,
+                     uint32_t flags) {
+  struct weir_exec_opts opts = {.struct_size = sizeof opts,
+                                .flags = flags,
+                                .params = params,
+                                .n_params = n};
+  return weir_exec(lease, sql, strlen(sql), &opts, &f.err);
+}
+
+Test(exec, passes_parameters_of_every_type, .timeout = 10) {
+  open_real("");
+  struct weir_param p[6];
+  for (size_t i = 0; i < 6; i++) {
+    p[i] = int_param(0);
+  }
+  p[0].i = -5;
+  p[1].type = WEIR_T_TEXT;
+  p[1].p = "abc";
+  p[1].n = 3;
+  p[2].type = WEIR_T_NULL;
+  p[3].type = WEIR_T_FLOAT;
+  p[3].f = 1.5;
+  p[4].type = WEIR_T_BOOL;
+  p[4].i = 1;
+  p[5].type = WEIR_T_BYTES; /* empty, and not NULL */
+  cr_assert_eq(exec_with("q", p, 6, 0), WEIR_OK, "%s", f.err.message);
+  memset(p, 0xEE, sizeof p); /* they have been copied */
+  (void)want(WEIR_ITEM_META);
+  struct weir_item rows = want(WEIR_ITEM_ROWS);
+  cr_assert_eq(rows.n_columns, 7);
+  int64_t i;
+  double d;
+  memcpy(&i, rows.cells[1].p, sizeof i);
+  memcpy(&d, rows.cells[4].p, sizeof d);
+  cr_assert_eq(i, -5);
+  cr_assert_eq(rows.cells[2].n, 3);
+  cr_assert_arr_eq(rows.cells[2].p, "abc", 3);
+  cr_assert_eq(rows.cells[3].n, UINT64_MAX);
+  cr_assert_eq(d, 1.5);
+  cr_assert_eq(*(const uint8_t *)rows.cells[5].p, 1);
+  cr_assert_eq(rows.cells[6].n, 0);
+  cr_assert_not_null(rows.cells[6].p);
+  cr_assert_eq(weir_rows_free(rows.rows), WEIR_OK);
+  cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  fixture_close(&f);
+}
+
+Test(exec, passes_names_and_types_of_parameters, .timeout = 10) {
+  open_real("");
+  struct weir_param p = int_param(1);
+  p.name = "@a";
+  p.name_len = 2;
+  p.native_type = "decimal(10,2)";
+  p.native_type_len = 13;
+  cr_assert_eq(exec_with("params", &p, 1, 0), WEIR_OK);
+  (void)want(WEIR_ITEM_META);
+  struct weir_item rows = want(WEIR_ITEM_ROWS);
+  cr_assert_arr_eq(rows.cells[0].p, "@a", 2);
+  cr_assert_eq(rows.cells[2].n, 13);
+  cr_assert_arr_eq(rows.cells[2].p, "decimal(10,2)", 13);
+  (void)weir_rows_free(rows.rows);
+  fixture_close(&f);
+}
+
+Test(exec, gives_the_output_values_as_one_item, .timeout = 10) {
+  open_real("");
+  struct weir_param p[2] = {int_param(1), int_param(7)};
+  p[0].name = "@in";
+  p[0].name_len = 3;
+  p[1].name = "@out";
+  p[1].name_len = 4;
+  p[1].flags = WEIR_PARAM_OUT;
+  cr_assert_eq(exec_with("count 3", p, 2, 0), WEIR_OK);
+  cr_assert_eq(want(WEIR_ITEM_COUNT).row_count, 3);
+  struct weir_item out = want(WEIR_ITEM_OUTPUT);
+  cr_assert_eq(out.n_columns, 1);
+  cr_assert_eq(out.n_rows, 1);
+  cr_assert_eq(out.columns_stride, sizeof(struct weir_column));
+  cr_assert_str_eq(out.columns[0].name, "@out");
+  cr_assert_eq(out.columns[0].type, WEIR_T_INT);
+  int64_t i;
+  memcpy(&i, out.cells[0].p, sizeof i);
+  cr_assert_eq(i, 7);
+  cr_assert_eq(weir_rows_free(out.rows), WEIR_OK);
+  (void)want(WEIR_ITEM_DONE);
+  cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+  fixture_close(&f);
+}
+
+Test(exec, refuses_parameters_that_its_driver_does_not_take, .timeout = 10) {
+  struct weir_param p = int_param(1);
+  fixture_open(&f);
+  fixture_take_caps(&f, WEIR_DRV_CAP_PARAMS);
+  pool = fixture_pool(&f, "Max Pool Size=1");
+  lease = fixture_acquire(&f, pool);
+  cr_assert_eq(exec_with("x", &p, 1, 0), WEIR_E_UNSUPPORTED);
+  cr_assert_not_null(strstr(f.err.message, "driver mock takes no parameters"));
+  cr_assert_eq(exec_with("rows 1", NULL, 0, 0), WEIR_OK);
+  cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  fixture_close(&f);
+}
+
+Test(exec, prepares_where_the_driver_can, .timeout = 10) {
+  open_real("");
+  for (int i = 0; i < 3; i++) {
+    cr_assert_eq(exec_with("count 1", NULL, 0, WEIR_EXEC_PREPARED), WEIR_OK);
+    cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  }
+  cr_assert_eq(fixture_run(&f, lease, "count 1"), WEIR_OK);
+  cr_assert_eq(fixture_counts(&f).prepared, 1);
+  cr_assert_eq(fixture_counts(&f).reused, 2);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_EXEC], 4);
+  fixture_close(&f);
+}
+
+Test(exec, runs_a_statement_plainly_where_it_cannot, .timeout = 10) {
+  fixture_open(&f);
+  fixture_take_stmt(&f);
+  pool = fixture_pool(&f, "Max Pool Size=1");
+  lease = fixture_acquire(&f, pool);
+  cr_assert_eq(exec_with("count 1", NULL, 0, WEIR_EXEC_PREPARED), WEIR_OK);
+  cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  cr_assert_eq(fixture_counts(&f).prepared, 0);
+  fixture_close(&f);
+}
+
 /* ----------------------------------------------------------------- errors */
 
 Test(exec, reports_what_the_server_said, .timeout = 10) {
@@ -101,11 +274,21 @@ Test(exec, reports_what_the_server_said, .timeout = 10) {
   cr_assert_eq(fixture_exec(&f, lease, "fail 2627 duplicate key"), WEIR_E_FAIL);
   cr_assert_eq(f.err.native, 2627);
   cr_assert_eq(f.err.native_severity, 16);
+  cr_assert_eq(f.err.native_state, 0);
   cr_assert_eq(f.err.scope, WEIR_DRV_SCOPE_STATEMENT);
   cr_assert_eq(f.err.phase, WEIR_PHASE_EXEC);
   cr_assert_str_eq(f.err.message, "duplicate key");
   /* The connection is as good as before. */
   cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+  fixture_close(&f);
+}
+
+Test(exec, reports_state_and_line_of_an_error, .timeout = 10) {
+  open_real("Mock Script Text=\"exec: fail statement syntax native 102 "
+            "severity 15 state 4 line 12 'near'\"");
+  cr_assert_eq(fixture_exec(&f, lease, "x"), WEIR_E_FAIL);
+  cr_assert_eq(f.err.native_state, 4);
+  cr_assert_eq(f.err.line, 12);
   fixture_close(&f);
 }
 
@@ -267,6 +450,56 @@ Test(exec, is_not_hit_by_a_cancellation_of_the_request_before, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* A cancellation that comes when the call has begun, and before anything is
+ * sent, is not lost. */
+Test(exec, is_stopped_by_a_cancellation_at_its_very_start, .timeout = 10) {
+  open_real("");
+  struct runner r;
+  gates_install();
+  gate_hold("lease.begun");
+  runner_start(&r, &f, lease, "hang");
+  cr_assert_eq(gate_wait_reached("lease.begun", 1), 0);
+  cr_assert_eq(weir_cancel(lease), WEIR_OK);
+  gates_restore();
+  cr_assert_eq(runner_join(&r), WEIR_E_CANCELLED);
+  cr_assert_eq(fixture_run(&f, lease, "sleep 1ms"), WEIR_OK);
+  fixture_close(&f);
+}
+
+/* Nor is one that comes between two calls on a result; one that comes while
+ * nothing runs is. */
+Test(exec, is_stopped_between_two_calls, .timeout = 10) {
+  open_real("");
+  char buf[8];
+  cr_assert_eq(weir_cancel(lease), WEIR_OK);
+  cr_assert_eq(weir_lease_info(lease, WEIR_INFO_SESSION_ID, buf, 8, NULL),
+               WEIR_OK);
+  cr_assert_eq(fixture_exec(&f, lease, "rows 1; sleep 10ms; rows 1"), WEIR_OK);
+  (void)want(WEIR_ITEM_META);
+  cr_assert_eq(fixture_exec(&f, lease, "x"), WEIR_E_BUSY);
+  cr_assert_eq(weir_cancel(lease), WEIR_OK);
+  cr_assert_eq(next_code(), WEIR_E_CANCELLED);
+  cr_assert_eq(fixture_run(&f, lease, "sleep 1ms"), WEIR_OK);
+  fixture_close(&f);
+}
+
+/* Scenario 176: the canceller is late, and the request it meant is over. */
+Test(exec, is_not_hit_by_a_late_cancellation, .timeout = 10) {
+  open_real("");
+  pthread_t late;
+  cr_assert_eq(fixture_exec(&f, lease, "rows 1"), WEIR_OK);
+  gates_install();
+  gate_hold("lease.cancel");
+  cr_assert_eq(pthread_create(&late, NULL, cancel_late, NULL), 0);
+  cr_assert_eq(gate_wait_reached("lease.cancel", 1), 0);
+  cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  cr_assert_eq(fixture_exec(&f, lease, "rows 1; sleep 1ms"), WEIR_OK);
+  gates_restore();
+  (void)pthread_join(late, NULL);
+  cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  fixture_close(&f);
+}
+
 Test(exec, waits_for_ever_when_told_to, .timeout = 10) {
   open_virtual("Command Timeout=3");
   struct weir_exec_opts opts = {.struct_size = sizeof opts,
@@ -384,17 +617,6 @@ Test(exec, does_not_reset_when_told_not_to, .timeout = 10) {
   lease = fixture_acquire(&f, pool);
   cr_assert_eq(fixture_number(&f, lease, "show", 3), 0);
   cr_assert_eq(fixture_counts(&f).calls[MOCK_RESET], 0);
-  fixture_close(&f);
-}
-
-Test(exec, closes_a_connection_with_an_unread_result, .timeout = 10) {
-  open_real("");
-  cr_assert_eq(fixture_exec(&f, lease, "rows 5"), WEIR_OK);
-  cr_assert_eq(weir_release(lease), WEIR_OK);
-  AWAIT_STAT(pool, empty, 1);
-  cr_assert_eq(fixture_counts(&f).conns_live, 0);
-  lease = fixture_acquire(&f, pool);
-  cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
   fixture_close(&f);
 }
 

@@ -231,6 +231,7 @@ Test(race, a_late_cancel_does_not_undo_a_later_one, .timeout = 20) {
   fixture_open(&f);
   weir_h pool = fixture_pool(&f, "Max Pool Size=1");
   weir_h first = fixture_acquire(&f, pool);
+  cr_assert_eq(fixture_exec(&f, first, "rows 1"), WEIR_OK);
   gates_install();
   gate_hold("lease.cancel");
   pthread_t late = start(cancel, &first);
@@ -238,10 +239,11 @@ Test(race, a_late_cancel_does_not_undo_a_later_one, .timeout = 20) {
   cr_assert_eq(weir_release(first), WEIR_OK);
   weir_h second = fixture_acquire(&f, pool);
   struct weir__slot *slot = slot_of(second);
-  weir__store_seq_u32(&slot->cancel_lease, (uint32_t)second);
+  uint64_t mark = second << 32 | 77;
+  weir__store_seq_u64(&slot->cancel, mark);
   gates_restore();
   join(late);
-  cr_expect_eq(weir__load_seq_u32(&slot->cancel_lease), (uint32_t)second);
+  cr_expect_eq(weir__load_seq_u64(&slot->cancel), mark);
   cr_expect_eq(weir_release(second), WEIR_OK);
   fixture_close(&f);
 }

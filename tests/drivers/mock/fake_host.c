@@ -385,7 +385,8 @@ static struct fake_run drive(struct fake_host *h,
   for (;;) {
     struct weir_drv_wake wake = {.struct_size = (uint32_t)sizeof wake};
     run->status = status;
-    if (status == WEIR_DRV_META) {
+    if (status == WEIR_DRV_META || status == WEIR_DRV_OUT) {
+      say_text(run, status == WEIR_DRV_OUT ? "=" : "");
       take_columns(h, c, run);
     } else if (status == WEIR_DRV_ROWS) {
       take_rows(run);

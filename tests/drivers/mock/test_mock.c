@@ -164,6 +164,58 @@ Test(mock, refuses_more_parameters_than_it_can_hold, .timeout = 5) {
   fake_close(h);
 }
 
+Test(mock, gives_back_the_output_parameters_after_the_results, .timeout = 5) {
+  struct fake_host *h = fake_open("");
+  weir_drv_conn *c = fake_connected(h);
+  struct weir_drv_param params[3];
+  memset(params, 0, sizeof params);
+  params[0].value = (struct weir_drv_value){.type = WEIR_DRV_T_INT, .i = 1};
+  params[1].value = (struct weir_drv_value){.type = WEIR_DRV_T_INT, .i = 7};
+  params[1].flags = params[2].flags = WEIR_DRV_PARAM_OUT;
+  params[1].name = (struct weir_drv_text){.p = "@a", .n = 2};
+  params[2].type_hint = (struct weir_drv_text){.p = "int", .n = 3};
+  struct weir_drv_exec_args a = {
+      .struct_size = (uint32_t)sizeof a,
+      .sql = {.p = "count 3; out 2 new; params", .n = 26},
+      .params = params,
+      .n_params = 3,
+      .params_stride = (uint32_t)sizeof params[0]};
+  struct fake_run run = fake_exec_args(h, c, &a);
+  cr_assert_str_eq(run.text,
+                   "#3|name,type,hint,out|null,2,null,0|@a,2,null,1|"
+                   "null,0,int,1|#3|=@a,o2|7,new|",
+                   "%s", run.text);
+  a.sql = (struct weir_drv_text){.p = "out 3", .n = 5};
+  cr_assert_eq(fake_exec_args(h, c, &a).status, WEIR_DRV_FAIL);
+  h->driver->conn_destroy(c);
+  fake_close(h);
+}
+
+Test(mock, prepares_a_statement_once_between_two_resets, .timeout = 5) {
+  struct fake_host *h = fake_open("");
+  weir_drv_conn *c = fake_connected(h);
+  const struct weir_drv_stmt_api *stmt =
+      h->driver->extension(h->drv, WEIR_DRV_STMT_NAME, 1);
+  struct weir_drv_exec_args a = {.struct_size = (uint32_t)sizeof a,
+                                 .sql = {.p = "count 1", .n = 7}};
+  struct weir_drv_stmt_stats stats = {.struct_size = (uint32_t)sizeof stats};
+  for (int i = 0; i < 4; i++) {
+    if (i == 2) {
+      (void)fake_reset(h, c, WEIR_DRV_RESET_LAZY);
+    }
+    fake_fresh(h);
+    cr_assert_eq(stmt->exec(c, &a, &h->wait, &h->err), WEIR_DRV_COUNT);
+    cr_assert_eq(fake_go_on(h, c).status, WEIR_DRV_DONE);
+  }
+  cr_assert_eq(stmt->stats(c, &stats), WEIR_DRV_DONE);
+  cr_assert_eq(stats.cached, 1);
+  cr_assert_eq(stats.prepared, 2);
+  cr_assert_eq(stats.reused, 2);
+  cr_assert_null(h->driver->extension(h->drv, WEIR_DRV_STMT_NAME, 2));
+  h->driver->conn_destroy(c);
+  fake_close(h);
+}
+
 Test(mock, keeps_batches_below_the_bounds_it_is_given, .timeout = 5) {
   struct fake_host *h = fake_open("");
   weir_drv_conn *c = fake_connected(h);
@@ -253,15 +305,37 @@ Test(mock, keeps_the_transaction_when_a_reset_says_so, .timeout = 5) {
   fake_close(h);
 }
 
-Test(mock, shows_that_a_reset_does_not_restore_the_isolation, .timeout = 5) {
+Test(mock, says_that_a_lazy_reset_leaves_the_isolation, .timeout = 5) {
   struct fake_host *h = fake_open("");
   weir_drv_conn *c = fake_connected(h);
   cr_assert_eq(fake_txn(h, c, WEIR_DRV_TX_BEGIN).status, WEIR_DRV_DONE);
   cr_assert_eq(fake_txn(h, c, WEIR_DRV_TX_SAVE).status, WEIR_DRV_DONE);
   cr_assert_eq(fake_txn(h, c, WEIR_DRV_TX_COMMIT).status, WEIR_DRV_DONE);
-  (void)fake_reset(h, c, WEIR_DRV_RESET_EAGER);
+  (void)fake_reset(h, c, WEIR_DRV_RESET_LAZY);
+  cr_assert_eq(h->wait.dirty, WEIR_DRV_DIRTY_SETTINGS);
   struct fake_run run = fake_exec(h, c, "show");
   cr_assert_str_eq(run.text, "state,isolation,txn,resets|null,4,0,1|#1|");
+  (void)fake_reset(h, c, WEIR_DRV_RESET_EAGER);
+  cr_assert_eq(h->wait.dirty, 0);
+  run = fake_exec(h, c, "show");
+  cr_assert_str_eq(run.text, "state,isolation,txn,resets|null,0,0,2|#1|");
+  h->driver->conn_destroy(c);
+  fake_close(h);
+}
+
+Test(mock, counts_the_verbs_of_transactions, .timeout = 5) {
+  struct fake_host *h = fake_open("");
+  weir_drv_conn *c = fake_connected(h);
+  (void)fake_txn(h, c, WEIR_DRV_TX_BEGIN);
+  (void)fake_txn(h, c, WEIR_DRV_TX_SAVE);
+  (void)fake_txn(h, c, WEIR_DRV_TX_ROLLBACK_TO);
+  (void)fake_txn(h, c, WEIR_DRV_TX_COMMIT);
+  (void)fake_exec(h, c, "begin; rollback");
+  struct mock_counts n = fake_counts(h);
+  cr_assert_eq(n.begins, 2);
+  cr_assert_eq(n.saves, 2);
+  cr_assert_eq(n.commits, 1);
+  cr_assert_eq(n.rollbacks, 1);
   h->driver->conn_destroy(c);
   fake_close(h);
 }
@@ -419,7 +493,14 @@ Test(mock, survives_every_failed_allocation, .timeout = 20) {
     h->fail_alloc = n;
     weir_drv_conn *c = fake_conn(h);
     if (c != NULL && fake_connect(h, c).status == WEIR_DRV_DONE) {
-      (void)fake_exec(h, c, "rows 2 2; show");
+      struct weir_drv_param param = {.struct_size = (uint32_t)sizeof param,
+                                     .flags = WEIR_DRV_PARAM_OUT};
+      struct weir_drv_exec_args a = {.struct_size = (uint32_t)sizeof a,
+                                     .sql = {.p = "rows 2 2; show", .n = 14},
+                                     .params = &param,
+                                     .n_params = 1,
+                                     .params_stride = (uint32_t)sizeof param};
+      (void)fake_exec_args(h, c, &a);
     }
     failed = h->fail_alloc == 0;
     h->driver->conn_destroy(c);

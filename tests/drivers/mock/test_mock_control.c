@@ -245,9 +245,10 @@ Test(mock_control, forgets_without_telling_the_host, .timeout = 5) {
   fake_close(h);
 }
 
-Test(mock_control, is_the_only_extension, .timeout = 5) {
+Test(mock_control, is_one_of_two_extensions, .timeout = 5) {
   struct fake_host *h = fake_open("");
-  cr_assert_null(h->driver->extension(h->drv, "weir.stmt", 0));
+  cr_assert_null(h->driver->extension(h->drv, "weir.bulk", 0));
+  cr_assert_null(h->driver->extension(h->drv, "weir.stmt", 2));
   cr_assert_null(h->driver->extension(h->drv, MOCK_CONTROL_NAME, 2));
   cr_assert_eq(h->mock->version, 1);
   fake_close(h);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <errno.h>
+
+#include "drive.h"
+#include "loader.h"
+#include "op.h"
+#include "request.h"
+#include "session.h"
+#include "status.h"
+#include "sys/clock.h"
+
+/* How long a server may take to acknowledge a cancellation before its connection
+ * is given up: well under any user's patience. */
+#define CANCEL_GRACE_NS (UINT64_C(2) * WEIR_NS_PER_S)
+
+struct cancel_watch {
+  const struct weir__slot *slot;
+  uint32_t lease;
+  const struct weir_drv_hconn *session;
+};
+
+static struct cancel_watch watch_of(const struct weir__lease *lease) {
+  return (struct cancel_watch){lease->slot, weir__slot_lease(lease->word),
+                               lease->session};
+}
+
+/* Shutdown has moved the lease on.  A clear only dooms: it cuts nobody off. */
+static bool taken_away(const struct cancel_watch *c) {
+  return weir__slot_lease(weir__load_seq_u64(&c->slot->word)) != c->lease;
+}
+
+static bool stop_asked(void *arg) {
+  const struct cancel_watch *c = arg;
+  return taken_away(c) ||
+         (!c->session->cancelling && weir__lease_cancelled(c->slot, c->lease));
+}
+
+/* Gives the connection up in the middle of an operation.  An offloaded call that
+ * still runs keeps it until close.c has its answer. */
+static void give_up(struct weir_drv_hconn *s, int32_t kind, const char *what) {
+  if (!weir__request_offloaded(s)) {
+    weir__session_abort(s);
+  }
+  weir__op_fail(s, kind, "%s; the connection is closed", what);
+  s->error.flags |= WEIR_DRV_EF_MAYBE_EXECUTED;
+  s->status = WEIR_DRV_FAIL;
+}
+
+bool weir__command_can_cancel(const struct weir_drv_hconn *session) {
+  return (session->driver->table.caps & WEIR_DRV_CAP_CANCEL) != 0 &&
+         (session->driver->has & WEIR_DRIVER_HAS_CANCEL) != 0;
+}
+
+static void start_cancel(struct weir_drv_hconn *s, const char *what) {
+  if (!weir__command_can_cancel(s) || weir__request_offloaded(s) ||
+      weir__op_cancel(s) == WEIR_DRV_E_UNSUPPORTED) {
+    give_up(s, s->expired ? WEIR_DRV_K_TIMEOUT : WEIR_DRV_K_CANCELLED, what);
+    return;
+  }
+  s->deadline = weir__clock_add(weir__clock_now(), CANCEL_GRACE_NS);
+}
+
+static void on_late(struct weir_drv_hconn *s) {
+  if (s->cancelling) {
+    give_up(s, s->expired ? WEIR_DRV_K_TIMEOUT : WEIR_DRV_K_CANCELLED,
+            s->expired
+                ? "the statement ran longer than its time-out, and the server "
+                  "did not acknowledge its cancellation"
+                : "the server did not acknowledge the cancellation");
+    return;
+  }
+  s->expired = true;
+  start_cancel(s, "the statement ran longer than its time-out");
+}
+
+static void on_stop(struct weir_drv_hconn *s, const struct cancel_watch *c) {
+  if (taken_away(c)) {
+    s->closed = true;
+    give_up(s, WEIR_DRV_K_CANCELLED, "the engine was shut down");
+  } else {
+    start_cancel(s, "the statement was cancelled");
+  }
+}
+
+void weir__command_drive(struct weir__lease *lease, struct weir__caller *self) {
+  struct weir_drv_hconn *s = lease->session;
+  struct cancel_watch watch = watch_of(lease);
+  while (s->status == WEIR_DRV_WAIT) {
+    switch (weir__drive(s, self, s->deadline, stop_asked, &watch)) {
+    case WEIR_DRIVE_STOPPED:
+      on_stop(s, &watch);
+      break;
+    case WEIR_DRIVE_LATE:
+      on_late(s);
+      break;
+    case WEIR_DRIVE_ENDED:
+    default:
+      break;
+    }
+  }
+}
+
+/* A result that flows without a wait would never look at the clock or at a
+ * cancellation. */
+void weir__command_resume(struct weir__lease *lease) {
+  struct weir_drv_hconn *s = lease->session;
+  struct cancel_watch watch = watch_of(lease);
+  if (stop_asked(&watch)) {
+    on_stop(s, &watch);
+  } else if (weir__clock_now() >= s->deadline) {
+    on_late(s);
+  } else {
+    (void)weir__op_turn(s, WEIR_DRV_WHY_RESUME);
+  }
+}
+
+void weir__command_pause(struct weir_drv_hconn *session) {
+  weir__drive_end(session);
+}
+
+int weir__command_check(const struct weir_drv_hconn *session,
+                        struct weir_error *err) {
+  if (session->reading || session->pending != 0) {
+    return weir__error_set(
+        err, WEIR_E_BUSY, WEIR_PHASE_EXEC,
+        "the result of the last statement has not been read to its end; read "
+        "on until WEIR_ITEM_DONE");
+  }
+  if (!session->usable) {
+    return weir__error_set(err, WEIR_E_FAIL, WEIR_PHASE_EXEC,
+                           "the connection is broken; release it and acquire "
+                           "another");
+  }
+  return WEIR_OK;
+}
+
+int weir__command_begin(struct weir_drv_hconn *session,
+                        struct weir__caller *self,
+                        struct weir_error *err) {
+  char why[128];
+  int rc = weir__drive_begin(session, self);
+  if (rc == 0) {
+    return WEIR_OK;
+  }
+  rc = weir__error_set(err, rc == -ENOMEM ? WEIR_E_NOMEM : WEIR_E_FAIL,
+                       WEIR_PHASE_EXEC, "cannot wait for the server: %s",
+                       weir__errno_text(-rc, why, sizeof why));
+  weir__error_class(err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_RESOURCE,
+                    WEIR_DRV_RETRY_SAME);
+  return rc;
+}
+
+static uint64_t limit_of(const struct weir_drv_hconn *s, int64_t span_ns) {
+  uint64_t span = span_ns > 0
+                      ? (uint64_t)span_ns
+                      : weir__pool_settings(s->pool)->command_timeout_ns;
+  return span_ns == WEIR_TIMEOUT_NEVER
+             ? WEIR_NEVER
+             : weir__clock_add(weir__clock_now(), span);
+}
+
+void weir__command_start(struct weir__lease *lease, int64_t span_ns) {
+  struct weir_drv_hconn *s = lease->session;
+  s->closed = false;
+  s->deadline = limit_of(s, span_ns);
+  s->reading = true;
+  weir__store_relaxed_u32(&lease->slot->ran, 1);
+  weir__lease_set_active(lease->slot, true);
+}
+
+static int code_of(const struct weir_drv_hconn *s) {
+  return s->closed                             ? WEIR_E_CLOSED
+         : s->expired                          ? WEIR_E_TIMEOUT
+         : s->cancelling                       ? WEIR_E_CANCELLED
+         : s->status == WEIR_DRV_E_NOMEM       ? WEIR_E_NOMEM
+         : s->status == WEIR_DRV_E_UNSUPPORTED ? WEIR_E_UNSUPPORTED
+                                               : WEIR_E_FAIL;
+}
+
+int weir__command_fail(struct weir_drv_hconn *session, struct weir_error *err) {
+  struct weir_drv_error *e = &session->error;
+  int code = code_of(session);
+  if (session->expired && e->kind == WEIR_DRV_K_CANCELLED) {
+    uint32_t flags = e->flags;
+    int32_t txn = e->txn;
+    weir__op_fail_statement(
+        session, WEIR_DRV_K_TIMEOUT,
+        "the statement ran longer than its time-out and "
+        "was cancelled; the connection is as good as before");
+    e->flags = flags;
+    e->txn = txn;
+  }
+  weir__error_from_driver(err, e, code, WEIR_PHASE_EXEC);
+  return code;
+}
