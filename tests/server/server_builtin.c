@@ -285,9 +285,9 @@ static int replicate(const struct tdsd_value *args,
   if (out->is_null || text.len == 0) {
     return 0;
   }
-  uint64_t most =
-      (out->type.size == TDSD_SIZE_MAX ? TDSD_CAP_VALUE : out->type.size) /
-      text.len;
+  size_t units = tdsd_text_units(text.bytes, text.len);
+  uint64_t most = out->type.size == TDSD_SIZE_MAX ? TDSD_CAP_VALUE / text.len
+                                                  : out->type.size / units;
   uint64_t times = (uint64_t)args[1].integer;
   times = times < most ? times : most;
   char *bytes = tdsd_arena_take(context->arena, times * text.len + 1);

@@ -27,6 +27,7 @@
 /* Packet status bits. */
 #define TDSD_ST_EOM            0x01u
 #define TDSD_ST_IGNORE         0x02u
+#define TDSD_ST_MORE           0x04u /* SqlClient's, where EOM is not */
 #define TDSD_ST_RESET          0x08u
 #define TDSD_ST_RESET_SKIPTRAN 0x10u
 

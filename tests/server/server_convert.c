@@ -2,7 +2,6 @@
 /* CAST and CONVERT: any value to any type of the subset, with the errors that
  * SQL Server gives. */
 #include <ctype.h>
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -427,8 +426,8 @@ static int binary_integer(const struct job *job) {
 
 static int money_integer(const struct job *job) {
   int64_t units = job->in->integer;
-  int64_t half = units < 0 ? -5000 : 5000; /* money rounds, others cut */
-  return set_integer(job, (units + half) / 10000);
+  int64_t half = units % 10000 / 5000; /* money rounds, others cut */
+  return set_integer(job, units / 10000 + half);
 }
 
 static int to_integer(const struct job *job) {
@@ -476,10 +475,12 @@ static int to_real(const struct job *job) {
     return not_allowed(job);
   }
   if (job->to->kind == TDSD_REAL) {
-    if (fabs(real) > (double)FLT_MAX) {
+    float narrow =
+        (float)real; /* rounds: a little above the most is in range */
+    if (!isfinite(narrow)) {
       return overflow(job);
     }
-    real = (double)(float)real;
+    real = (double)narrow;
   }
   job->out->real = real;
   return 0;
@@ -520,11 +521,12 @@ static int to_money(const struct job *job) {
   }
   tdsd_u128 most =
       job->to->kind == TDSD_MONEY ? (tdsd_u128)INT64_MAX : (tdsd_u128)INT32_MAX;
+  most += number.negative; /* two's complement has one more below zero */
   if (tdsd_decimal_fit(&number, &four) < 0 || number.magnitude > most) {
     return overflow(job);
   }
-  int64_t units = (int64_t)number.magnitude;
-  job->out->integer = number.negative ? -units : units;
+  uint64_t units = (uint64_t)number.magnitude;
+  job->out->integer = (int64_t)(number.negative ? 0 - units : units);
   return 0;
 }
 

@@ -85,7 +85,8 @@ static int check_status(const struct tdsd_joiner *joiner,
                         const struct tdsd_packet *packet,
                         struct tdsd_problem *problem) {
   const uint8_t reset = TDSD_ST_RESET | TDSD_ST_RESET_SKIPTRAN;
-  const uint8_t known = TDSD_ST_EOM | TDSD_ST_IGNORE | reset;
+  const uint8_t more = packet->status & TDSD_ST_EOM ? 0 : TDSD_ST_MORE;
+  const uint8_t known = TDSD_ST_EOM | TDSD_ST_IGNORE | reset | more;
   if ((packet->status & ~known) != 0) {
     return tdsd_problem_set(problem, "packet status 0x%02x has unknown bits",
                             packet->status);

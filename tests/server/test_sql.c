@@ -144,6 +144,14 @@ Test(sql, casts_convert, .timeout = 5) {
       {"TRY_CAST('x' AS int)", "NULL"},
       {"CAST(NULL AS datetime2)", "NULL"},
       {"CAST(922337203685477.5807 AS money)", "922337203685477.58"},
+      {"CAST(-922337203685477.5808 AS money)", "-922337203685477.58"},
+      {"CAST(CAST(-922337203685477.5808 AS money) AS bigint)",
+       "-922337203685478"},
+      {"TRY_CAST(922337203685477.5808 AS money)", "NULL"},
+      {"CAST(-214748.3648 AS smallmoney)", "-214748.36"},
+      {"TRY_CAST(214748.3648 AS smallmoney)", "NULL"},
+      {"CAST(-3.40282347e38 AS real)", "-3.40282e+038"},
+      {"TRY_CAST(3.5e38 AS real)", "NULL"},
   };
   CHECK(cases);
 }
@@ -156,6 +164,8 @@ Test(sql, functions_and_names_answer, .timeout = 5) {
       {"LEN('ab  ')", "2"},
       {"DATALENGTH(N'ab ')", "6"},
       {"REPLICATE('ab', 3)", "ababab"},
+      {"DATALENGTH(REPLICATE(N'ż', 5000))", "8000"},
+      {"DATALENGTH(REPLICATE('x', 9000))", "8000"},
       {"UPPER('aB')", "AB"},
       {"ISNULL(NULL, 'x')", "x"},
       {"COALESCE(NULL, NULL, 3)", "3"},

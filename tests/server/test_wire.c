@@ -85,6 +85,18 @@ Test(wire, packets_join_to_a_message, .timeout = 5) {
   tdsd_joiner_fini(&joiner);
 }
 
+Test(wire, a_packet_may_say_that_more_follows, .timeout = 5) {
+  struct tdsd_joiner joiner = {0};
+  struct tdsd_problem problem;
+  enum tdsd_joined got = join(&joiner,
+                              "01 04 000A 0000 01 00 AABB"
+                              "01 01 0009 0000 02 00 CC",
+                              &problem);
+  cr_assert_eq(got, TDSD_JOIN_MESSAGE);
+  cr_assert(holds_hex(&joiner.message, "AABBCC"));
+  tdsd_joiner_fini(&joiner);
+}
+
 Test(wire, every_broken_rule_of_messages_is_named, .timeout = 5) {
   static const struct {
     uint32_t size;
@@ -92,6 +104,7 @@ Test(wire, every_broken_rule_of_messages_is_named, .timeout = 5) {
     const char *says;
   } cases[] = {
       {0, "01 21 0008 0000 01 00", "unknown bits"},
+      {0, "01 05 0008 0000 01 00", "unknown bits"},
       {0, "01 02 0008 0000 01 00", "IGNORE on a packet without EOM"},
       {0, "01 19 0008 0000 01 00", "both reset bits"},
       {0, "10 09 0008 0000 01 00", "a reset bit on a LOGIN7"},

@@ -1,0 +1,290 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+"""Runs one client that nobody here wrote through steps.json against tdsd, in
+every TLS mode that it has.
+
+usage: check.py CLIENT [--mode SERVER/SETTING] [--only GLOB] [--keep]
+
+CLIENT is freetds, pymssql, pyodbc, tedious or sqlclient.  WEIR_BUILD_DIR names
+the build.  Every step must be ok, except those in the table "What they cannot
+do" of README.md, which must not be: an entry that has become possible is a
+failure, and so is one that fits no step.  After each mode tdsd must end cleanly
+without a complaint, and tshark must find nothing malformed in its tap.
+
+The last line is "N passed, N failed".  Exit status 77: the client cannot be had
+here; the last line says why.
+"""
+import argparse
+import fnmatch
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import install
+from modes import MODES
+from tap import malformed
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.environ.get("WEIR_BUILD_DIR", "")
+RUN_LIMIT_S = 150
+END_LIMIT_S = 10
+SKIPPED = 77
+
+# What tdsd is right to log: steps ask for it, or README.md's table has it.
+RIGHT = ["login of .* refused", "a stale transaction descriptor"]
+
+
+class Tally:
+    def __init__(self):
+        self.passed = self.failed = self.gaps = 0
+
+    def good(self):
+        self.passed += 1
+
+    def bad(self, what):
+        self.failed += 1
+        print("FAILED: " + what)
+
+    def check(self, is_good, what):
+        if is_good:
+            self.good()
+        else:
+            self.bad(what)
+
+
+def step_names(script):
+    """Every step of the script, TYPE/VALUE filled in."""
+    values = [f"{kind}/{label}" for kind, cases in script["types"].items()
+              for label in cases]
+    for name, _ in script["steps"]:
+        if name.endswith("TYPE/VALUE"):
+            yield from (name[:-len("TYPE/VALUE")] + value for value in values)
+        else:
+            yield name
+
+
+class Gap:
+    """A row of README's table: client, modes, step, why."""
+
+    def __init__(self, cells):
+        self.client, self.where, self.steps, self.why = cells
+        self.used = False
+
+    def fits(self, mode, step):
+        return (fits(self.where, f"{mode.server}/{mode.setting}")
+                and fits(self.steps, step))
+
+
+def fits(patterns, name):
+    """Whether one of the patterns, apart by blanks, fits; only * is special."""
+    return any(fnmatch.fnmatchcase(name, pattern.replace("[", "[[]"))
+               for pattern in patterns.split())
+
+
+def read_gaps(client):
+    rows = []
+    with open(os.path.join(HERE, "README.md"), encoding="utf-8") as file:
+        for line in file:
+            cells = [cell.strip().replace("`", "")
+                     for cell in line.strip().strip("|").split("|")]
+            if len(cells) == 4 and cells[0] in (client, "*"):
+                rows.append(Gap(cells))
+    return rows
+
+
+class Server:
+    """A tdsd of one mode with its files, in a folder of its own."""
+
+    def __init__(self, mode, folder):
+        self.folder = folder
+        self.control = os.path.join(folder, "control")
+        self.tap = os.path.join(folder, "tap.pcap")
+        self.log = os.path.join(folder, "log")
+        self.cert = os.path.join(folder, "cert.pem")
+        command = [os.path.join(BUILD, "bin", "tdsd"), "--port", "0",
+                   "--print-port", "--tls", mode.server, "--tap", self.tap,
+                   "--control", self.control]
+        if mode.cert == "misnamed":
+            key = self.make_cert("other.example")
+            command += ["--cert", self.cert, "--key", key]
+        elif mode.server != "off":
+            command += ["--print-cert", self.cert]
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log)
+        self.port = int(self.process.stdout.readline())
+        if mode.cert == "other":
+            self.make_cert("localhost")
+
+    def make_cert(self, name):
+        key = os.path.join(self.folder, "key.pem")
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+             "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+             "/CN=" + name, "-addext", "subjectAltName=DNS:" + name,
+             "-keyout", key, "-out", self.cert],
+            check=True, stderr=subprocess.DEVNULL)
+        return key
+
+    def stop(self):
+        """Ends it.  Returns its exit status."""
+        self.process.terminate()
+        try:
+            return self.process.wait(END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+        finally:
+            self.process.stdout.close()
+
+    def complaints(self):
+        """What tdsd logged, except what it had to."""
+        with open(self.log) as file:
+            return [line.rstrip() for line in file
+                    if not any(re.search(right, line) for right in RIGHT)]
+
+
+def run_client(command, server, mode, only):
+    """What the runner printed."""
+    arguments = ["--port", str(server.port), "--tls", mode.setting,
+                 "--cert", server.cert, "--control", server.control,
+                 "--steps", os.path.join(HERE, "steps.json"), "--only", only]
+    surroundings = dict(os.environ, LC_ALL="C.UTF-8", TZ="UTC")
+    if mode.setting.endswith("+ca"):
+        surroundings["SSL_CERT_FILE"] = server.cert
+    try:
+        done = subprocess.run(
+            command + arguments, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, timeout=RUN_LIMIT_S, text=True,
+            errors="replace", cwd=server.folder, env=surroundings)
+        return done.stdout
+    except subprocess.TimeoutExpired as late:
+        return (late.stdout or b"").decode(errors="replace")
+
+
+def read_outcomes(output):
+    """{step: None if it was ok, else why not}, and whether the end was told."""
+    outcomes = {}
+    for line in output.splitlines():
+        match = re.match(r"(ok|not ok) (\S+)(?:: (.*))?$", line)
+        if match:
+            verdict, step, why = match.groups()
+            outcomes[step] = None if verdict == "ok" else why or "no reason"
+    last = (output.strip().splitlines() or [""])[-1]
+    return outcomes, re.match(r"\d+ passed, \d+ failed$", last) is not None
+
+
+def judge_step(step, mode, outcomes, gaps, tally):
+    rows = [gap for gap in gaps if gap.fits(mode, step)]
+    for gap in rows:
+        gap.used = True
+    was_ok = step in outcomes and outcomes[step] is None
+    if rows and was_ok:
+        tally.bad(f"{step}: has become possible; README.md says: {rows[0].why}")
+    elif rows:
+        tally.gaps += 1
+    else:
+        tally.check(was_ok, f"{step}: " + str(outcomes.get(step, "not run")))
+
+
+def judge_steps(mode, output, steps, gaps, tally):
+    outcomes, is_whole = read_outcomes(output)
+    for step in steps:
+        judge_step(step, mode, outcomes, gaps, tally)
+    for step in set(outcomes) - set(steps):
+        tally.bad(f"{step}: is not a step of steps.json")
+    if not is_whole:
+        tally.bad("the runner did not come to its end:")
+        print("\n".join(output.splitlines()[-15:]))
+
+
+def judge_refusal(mode, output, tally):
+    why = read_outcomes(output)[0].get("connect", "")
+    if why is None:
+        tally.bad("the connection was made")
+    else:
+        tally.check(re.search(mode.refusal, why),
+                    f"refused, but not for /{mode.refusal}/: "
+                    + (why or output[-2000:]))
+
+
+def run_mode(client, command, mode, only, gaps, tally):
+    before = tally.passed, tally.failed, tally.gaps
+    with open(os.path.join(HERE, "steps.json"), encoding="utf-8") as file:
+        steps = [step for step in step_names(json.load(file))
+                 if fnmatch.fnmatchcase(step, only)]
+    folder = tempfile.mkdtemp(prefix="weir-clients-")
+    server = Server(mode, folder)
+    output = run_client(command, server, mode,
+                        "connect" if mode.refusal else only)
+    status = server.stop()
+    tally.check(status == 0, f"tdsd ended with status {status}")
+    if mode.refusal:
+        judge_refusal(mode, output, tally)
+    else:
+        judge_steps(mode, output, steps, gaps, tally)
+        for line in server.complaints():
+            tally.bad("tdsd complains: " + line)
+        for line in malformed(server.tap):
+            tally.bad("tshark: " + line)
+    good, bad, gone = (now - then for now, then in zip(
+        (tally.passed, tally.failed, tally.gaps), before))
+    print(f"{client}, tdsd {mode.server}, {mode.setting}, {mode.cert} "
+          f"certificate: {good} ok, {bad} failed, {gone} known gaps", flush=True)
+    return folder, output, bad == 0
+
+
+def keep(folder, output, client, mode):
+    """Leaves what a run left behind where it can be looked at."""
+    name = f"{client}-{mode.server}-{mode.setting}-{mode.cert}"
+    kept = os.path.join(BUILD, "clients", "runs", name)
+    shutil.rmtree(kept, ignore_errors=True)
+    with open(os.path.join(folder, "output"), "w") as file:
+        file.write(output)
+    os.remove(os.path.join(folder, "control")) if os.path.exists(
+        os.path.join(folder, "control")) else None
+    shutil.copytree(folder, kept)
+    print(f"its files are in {kept}")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("client", choices=sorted(MODES))
+    parser.add_argument("--mode", default="*")
+    parser.add_argument("--only", default="*")
+    parser.add_argument("--keep", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    args = arguments()
+    if not BUILD:
+        print("WEIR_BUILD_DIR names no build directory", file=sys.stderr)
+        return 2
+    command, problem = install.client(args.client, BUILD)
+    if command is None:
+        print(f"SKIP {args.client}: {problem}")
+        return SKIPPED
+    gaps, tally = read_gaps(args.client), Tally()
+    for mode in MODES[args.client]:
+        if not fits(args.mode, f"{mode.server}/{mode.setting}"):
+            continue
+        folder, output, is_good = run_mode(
+            args.client, command, mode, args.only, gaps, tally)
+        if args.keep or not is_good:
+            keep(folder, output, args.client, mode)
+        shutil.rmtree(folder)
+    if args.mode == args.only == "*":
+        for gap in gaps:
+            tally.check(gap.used, f"README.md: no step is {gap.steps} "
+                        f"in {gap.where}")
+    print(f"{tally.passed} passed, {tally.failed} failed")
+    return 0 if tally.failed == 0 and tally.passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
