@@ -1,0 +1,70 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""tests/scenarios.tsv names tests that exist, and no number is missing.
+
+Each line is NUMBER, TITLE and one or more tests, with tabs between them.  A test
+is FILE:NAME: the name of a Criterion test in that file, or a word that stands
+in a script.  "none: REASON" says why a number has no test.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Ways in which pools and TDS drivers fail in the field (S), by chapter, and
+# reports of other drivers' users (R).
+NEEDED = (
+    [f"S{n}" for n in (159, 160)]                       # Z  connection strings
+    + [f"S{n}" for n in (162, 164, 165, 166, 169)]      # AA packet boundaries
+    + [f"S{n}" for n in (170, 172, 174, 176, 177, 178)] # BB attention
+    + [f"S{n}" for n in (179, 181, 183, 185, 186)]      # CC routing, TLS
+    + ["S187"]                                          # DD big results
+    + [f"S{n}" for n in (194, 197)]                     # FF truthful errors
+    + [f"R{n}" for n in range(1, 36)])
+
+
+def problem_of(test):
+    """What is wrong with a FILE:NAME, or None."""
+    if test.startswith("none: "):
+        return None if len(test) > 20 else "gives no reason"
+    name, _, word = test.partition(":")
+    path = ROOT / name
+    if not word or not path.is_file():
+        return f"names no file: {test}"
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".c":
+        found = re.search(rf"\b{re.escape(word)}\b", text)
+    else:
+        found = word in text
+    return None if found else f"names no test: {test}"
+
+
+def main():
+    passed = failed = 0
+    seen = set()
+    table = (ROOT / "tests" / "scenarios.tsv").read_text(encoding="utf-8")
+    for number, line in enumerate(table.splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        fields = line.split("\t")
+        problems = []
+        if len(fields) < 3:
+            problems.append("has no test")
+        elif fields[0] in seen:
+            problems.append(f"repeats {fields[0]}")
+        problems += filter(None, map(problem_of, fields[2:]))
+        seen.add(fields[0])
+        for problem in problems:
+            print(f"tests/scenarios.tsv:{number}: {problem}")
+        failed += bool(problems)
+        passed += not problems
+    for number in NEEDED:
+        if number not in seen:
+            print(f"tests/scenarios.tsv: {number} is missing")
+            failed += 1
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+sys.exit(main())
