@@ -11,9 +11,14 @@
 
 #include "weir_driver.h"
 
+static void asked(struct sink *s, size_t n) {
+  s->largest = n > s->largest ? n : s->largest;
+}
+
 static void *alloc(void *ctx, uint64_t size, uint32_t flags) {
   struct sink *s = ctx;
   (void)flags;
+  asked(s, (size_t)size);
   s->live++;
   return calloc(1, size == 0 ? 1 : (size_t)size);
 }
@@ -42,6 +47,8 @@ static void *space(void *ctx, size_t n) {
   if (s->fail_space > 0 && --s->fail_space == 0) {
     return NULL;
   }
+  asked(s, n);
+  s->calls++;
   free(s->block);
   s->block = malloc(n == 0 ? 1 : n);
   return s->block;
@@ -50,6 +57,8 @@ static void *space(void *ctx, size_t n) {
 static void *grow(void *ctx, void *block, size_t n, size_t bigger) {
   struct sink *s = ctx;
   assert(block == s->block && bigger >= n);
+  asked(s, bigger);
+  s->calls++;
   s->block = realloc(s->block, bigger);
   return s->block;
 }

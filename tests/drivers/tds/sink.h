@@ -11,6 +11,8 @@ struct sink {
   struct tds_sink table;
   struct tds_mem mem; /* plain malloc; counts what is live */
   size_t live;
+  size_t largest; /* most bytes ever asked for at once */
+  size_t calls;   /* of space and grow */
   struct tds_decoder *decoder;
   struct fake_bytes log;
   uint8_t *block;
