@@ -68,6 +68,10 @@
 /* Server limit on a batch: 65536 packets of the negotiated size. */
 #define TDS_BATCH_PACKETS 65536u
 
+/* Parameters of a statement: the server takes 2100 in a call, and sp_prepexec has
+ * three of its own. */
+#define TDS_PARAMS_MAX 2097u
+
 /* Rows and bytes of a batch if the caller leaves the choice to us. */
 #define TDS_ROWS_DEFAULT  1024u
 #define TDS_BYTES_DEFAULT 262144u

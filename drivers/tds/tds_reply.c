@@ -66,6 +66,7 @@ void tds_reply_begin(struct weir_drv_conn *c, const struct tds_sink *sink) {
   r->batch = NULL;
   r->failure.set = false;
   tds_token_begin(&c->decoder, sink);
+  c->decoder.value_sink = c->outputs.list.n > 0 ? &c->outputs.sink : NULL;
 }
 
 /* ----------------------------------------------------------------- messages */
@@ -335,6 +336,11 @@ static weir_drv_status end_request(struct weir_drv_conn *c,
   if (f->set) {
     return tds_reply_end_failed(c, t);
   }
+  weir_drv_status rc = tds_out_give(c, t);
+  if (rc != TDS_NEXT) {
+    c->reply.held = rc < 0 ? 0 : TDS_EV_END; /* the answer ends once more */
+    return rc == WEIR_DRV_ROWS ? hand_over(c) : rc;
+  }
   (void)tds_conn_go(c, TDS_STEP_IDLE);
   return tds_conn_end(c, t, WEIR_DRV_DONE);
 }
@@ -378,6 +384,10 @@ static weir_drv_status show(struct weir_drv_conn *c,
                             int ev) {
   struct tds_reply *r = &c->reply;
   if (c->op != TDS_OP_EXEC || r->drain) {
+    return TDS_NEXT;
+  }
+  if (ev == TDS_EV_VALUE && c->decoder.value_sink != NULL) {
+    tds_out_take(c);
     return TDS_NEXT;
   }
   if (ev == TDS_EV_ROW && c->decoder.sink != NULL) {
