@@ -72,6 +72,7 @@ weir_drv_status tds_conn_step(struct weir_drv_conn *c,
 weir_drv_status tds_conn_end(struct weir_drv_conn *c,
                              struct tds_turn *t,
                              weir_drv_status rc) {
+  tds_stmt_end(c, rc == WEIR_DRV_DONE, c->cancelled);
   c->op = TDS_OP_NONE;
   c->cancelled = false;
   tds_exec_end(c);
@@ -173,6 +174,7 @@ weir_drv_status tds_conn_create(struct weir_drv_drv *d,
   tds_session_init(c);
   c->server_name.mem = &d->mem;
   tds_exec_init(c);
+  tds_stmt_init(c);
   (void)tds_conn_go(c, TDS_STEP_NEW);
   *out = c;
   return WEIR_DRV_DONE;
@@ -195,6 +197,7 @@ void tds_conn_destroy(struct weir_drv_conn *c) {
   tds_link_close(&c->link);
   tds_token_fini(&c->decoder);
   tds_exec_fini(c);
+  tds_stmt_fini(c);
   tds_buf_fini(&c->message);
   tds_buf_fini(&c->user);
   tds_buf_fini(&c->routed);

@@ -14,6 +14,7 @@
 #include "tds_limits.h"
 #include "tds_link.h"
 #include "tds_options.h"
+#include "tds_stmt.h"
 #include "tds_token.h"
 
 /* A step ran to its end; go on with the next one.  Apart from all WEIR_DRV_
@@ -154,6 +155,7 @@ struct weir_drv_conn {
   struct tds_reply reply;
   struct tds_exec exec;
   struct tds_outputs outputs;
+  struct tds_stmts stmts;
   uint32_t batch_rows;
   uint64_t batch_bytes;
   bool no_rows;   /* WEIR_DRV_XF_NO_ROWS */

@@ -39,9 +39,9 @@ static const void *extension(weir_drv_drv *d,
                              const char *name,
                              uint32_t min_version) {
   (void)d;
-  (void)name;
-  (void)min_version;
-  return NULL;
+  bool known = strcmp(name, WEIR_DRV_STMT_NAME) == 0 &&
+               min_version <= tds_stmt_api.version;
+  return known ? &tds_stmt_api : NULL;
 }
 
 static weir_drv_status options(weir_drv_drv *d,

@@ -14,6 +14,7 @@
 
 #include "tds_conn.h"
 #include "tds_fail.h"
+#include "tds_stmt.h"
 #include "tds_text.h"
 #include "tds_txn.h"
 
@@ -441,25 +442,49 @@ static bool over(const struct weir_drv_conn *c) {
 
 static const struct tds_source rpc_source = {TDS_PKT_RPC, fill, over};
 
-static weir_drv_status start_batch(struct weir_drv_conn *c,
-                                   struct tds_turn *t) {
+static weir_drv_status start_batch(struct weir_drv_conn *c) {
   tds_batch_set(c, (const char *)c->exec.sql.p, c->exec.sql.n);
-  return tds_request_start(c, t, TDS_OP_EXEC, &tds_batch_source);
+  return tds_request_begin(c, TDS_OP_EXEC, &tds_batch_source);
+}
+
+/* The calls in front, and the head of the one that matters. */
+static int put_heads(struct weir_drv_conn *c,
+                     uint32_t *out_front,
+                     uint32_t *out_lead) {
+  /* The reset that goes with this request ends all handles. */
+  if (c->reset_wanted != 0) {
+    tds_stmt_forget(c);
+  }
+  int rc = tds_stmt_put_unprepare(c, out_front);
+  if (rc == TDS_OK && c->exec.prepare) {
+    rc = tds_stmt_put(c, out_lead);
+  }
+  return rc == TDS_OK && *out_lead == 0 ? put_executesql(c, out_lead) : rc;
 }
 
 weir_drv_status tds_exec_call(struct weir_drv_conn *c, struct tds_turn *t) {
-  struct tds_exec *e = &c->exec;
+  uint32_t front = 0;
   uint32_t lead = 0;
   tds_request_clear(c);
-  tds_rpc_clear(&e->rpc);
-  int rc = put_executesql(c, &lead);
-  weir_drv_status status = rc == TDS_OK ? put_args(c, t) : no_memory(c, t);
-  if (status != TDS_NEXT) {
-    return status;
+  tds_rpc_clear(&c->exec.rpc);
+  if (put_heads(c, &front, &lead) != TDS_OK) {
+    return no_memory(c, t);
   }
-  return tds_out_expect(c, lead) == TDS_OK
-             ? tds_request_start(c, t, TDS_OP_EXEC, &rpc_source)
+  weir_drv_status rc = put_args(c, t);
+  if (rc != TDS_NEXT) {
+    return rc;
+  }
+  return tds_out_expect(c, lead, front) == TDS_OK
+             ? tds_request_begin(c, TDS_OP_EXEC, &rpc_source)
              : no_memory(c, t);
+}
+
+weir_drv_status tds_exec_again(struct weir_drv_conn *c, struct tds_turn *t) {
+  if (tds_txn_lost(c)) {
+    (void)tds_conn_go(c, TDS_STEP_IDLE);
+    return tds_txn_refuse(c, t);
+  }
+  return tds_exec_call(c, t);
 }
 
 /* ------------------------------------------------------------------ the step */
@@ -492,7 +517,7 @@ weir_drv_status tds_exec_check(struct weir_drv_conn *c, struct tds_turn *t) {
     }
   }
   if (n == 0 && !e->prepare) {
-    return start_batch(c, t);
+    return start_batch(c);
   }
   return declare(c) == TDS_OK ? tds_exec_call(c, t) : no_memory(c, t);
 }

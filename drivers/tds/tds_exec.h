@@ -53,6 +53,7 @@ struct tds_outputs {
   struct tds_buf value; /* the cell that is being read */
   bool null;            /* it is NULL */
   struct tds_sink sink; /* fills value */
+  bool wanted;          /* whether values are looked at at all */
   uint32_t lead;        /* parameters of the call in front of the arguments */
   uint32_t front;       /* calls in front of the one that matters */
   uint8_t told;         /* 0 nothing, 1 WEIR_DRV_OUT, 2 the row */
@@ -74,8 +75,12 @@ weir_drv_status tds_exec_start(struct weir_drv_conn *c,
                                bool prepare,
                                struct tds_turn *t);
 
-/* Builds the call of what was checked, and starts it.  Returns as a step. */
+/* Builds the call of what was checked, and sets it up to be sent.  Returns as a
+ * step. */
 weir_drv_status tds_exec_call(struct weir_drv_conn *c, struct tds_turn *t);
+
+/* The same once more, after an answer.  Returns as a step. */
+weir_drv_status tds_exec_again(struct weir_drv_conn *c, struct tds_turn *t);
 
 /* The collation of the database: of char, varchar and text. */
 const uint8_t *tds_exec_collation(const struct weir_drv_conn *c);
@@ -90,9 +95,9 @@ void tds_exec_end(struct weir_drv_conn *c);
 /* Forgets all output values; lead and front as above. */
 void tds_out_clear(struct weir_drv_conn *c);
 
-/* Expects a value for each argument that returns one.  Returns TDS_OK or
- * TDS_E_NOMEM. */
-int tds_out_expect(struct weir_drv_conn *c, uint32_t lead);
+/* Expects a value for each argument that returns one, behind front other calls.
+ * Returns TDS_OK or TDS_E_NOMEM. */
+int tds_out_expect(struct weir_drv_conn *c, uint32_t lead, uint32_t front);
 
 /* Takes the RETURNVALUE that the decoder has read. */
 void tds_out_take(struct weir_drv_conn *c);

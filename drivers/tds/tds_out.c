@@ -9,6 +9,7 @@
 
 #include "tds_conn.h"
 #include "tds_exec.h"
+#include "tds_stmt.h"
 
 static struct tds_output *outputs(const struct weir_drv_conn *c,
                                   uint32_t *out_n) {
@@ -26,6 +27,7 @@ void tds_out_clear(struct weir_drv_conn *c) {
   }
   tds_buf_fini(&o->value);
   o->list.n = 0;
+  o->wanted = false;
   o->lead = 0;
   o->front = 0;
   o->told = 0;
@@ -34,7 +36,7 @@ void tds_out_clear(struct weir_drv_conn *c) {
   o->block_n = 0;
 }
 
-int tds_out_expect(struct weir_drv_conn *c, uint32_t lead) {
+int tds_out_expect(struct weir_drv_conn *c, uint32_t lead, uint32_t front) {
   uint32_t n = 0;
   const struct tds_arg *args = tds_exec_args(c, &n);
   tds_out_clear(c);
@@ -46,6 +48,9 @@ int tds_out_expect(struct weir_drv_conn *c, uint32_t lead) {
       return TDS_E_NOMEM;
     }
   }
+  c->outputs.front = front;
+  c->outputs.wanted =
+      c->outputs.list.n > 0 || c->stmts.mode == TDS_STMT_PREPARE;
   return TDS_OK;
 }
 
@@ -132,6 +137,9 @@ static struct tds_output *find(const struct weir_drv_conn *c) {
 
 void tds_out_take(struct weir_drv_conn *c) {
   struct tds_outputs *o = &c->outputs;
+  if (tds_stmt_take(c)) {
+    return;
+  }
   struct tds_output *to = find(c);
   if (to == NULL) {
     return; /* the result of a function, or of no interest */

@@ -68,6 +68,8 @@ struct tds_env {
   struct tds_span bytes; /* the new value where it is bytes */
 };
 
+#define TDS_TOKEN_DONEINPROC 0xFFu /* of a statement inside a procedure */
+
 struct tds_done {
   uint8_t token; /* FD, FE or FF */
   uint16_t status;
