@@ -208,6 +208,9 @@ static weir_drv_status take_args(struct weir_drv_conn *c,
                   "more parameters than the server takes (2097)");
   }
   b->n = 0;
+  if (a->n_params == 0) {
+    return TDS_NEXT;
+  }
   if (tds_buf_room(b, a->n_params * sizeof(struct tds_arg)) != TDS_OK) {
     return no_memory(c, t);
   }
