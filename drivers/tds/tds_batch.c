@@ -3,30 +3,6 @@
 #include <string.h>
 
 #include "tds_conn.h"
-#include "tds_text.h"
-
-/* A character, and even a unit of it, may be cut by the end of body. */
-size_t tds_text_out_put(struct tds_text_out *o, uint8_t *body, size_t cap) {
-  size_t n = 0;
-  while (n < cap) {
-    if (o->carry_n == 0) {
-      if (o->text.n == 0) {
-        break;
-      }
-      o->carry_n = (uint8_t)tds_text_put16(tds_text_next(&o->text), o->carry);
-    }
-    size_t k = o->carry_n < cap - n ? o->carry_n : cap - n;
-    memcpy(body + n, o->carry, k);
-    n += k;
-    o->carry_n = (uint8_t)(o->carry_n - k);
-    memmove(o->carry, o->carry + k, o->carry_n);
-  }
-  return n;
-}
-
-bool tds_text_out_over(const struct tds_text_out *o) {
-  return o->text.n == 0 && o->carry_n == 0;
-}
 
 size_t tds_bytes_out_put(struct tds_bytes_out *o, uint8_t *body, size_t cap) {
   size_t left = (size_t)o->n - o->at;

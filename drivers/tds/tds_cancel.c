@@ -35,6 +35,9 @@ static bool arrived(struct weir_drv_conn *c) {
   if (c->step != TDS_STEP_READ) {
     return false;
   }
+  if (c->outputs.told > 0) {
+    return true; /* all of it was read */
+  }
   return tds_packet_whole(&l->reader, l->in) ||
          (tds_link_fill_more(l, &c->reply.body) > 0 &&
           tds_packet_whole(&l->reader, l->in));

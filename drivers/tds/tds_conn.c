@@ -28,6 +28,7 @@ static const struct {
     [TDS_STEP_LOGIN] = {"login", "login", tds_connect_login},
     [TDS_STEP_LOGIN_READ] = {"login", "login", tds_login_read},
     [TDS_STEP_IDLE] = {"idle", "idle", NULL},
+    [TDS_STEP_CHECK] = {"check", "request", tds_exec_check},
     [TDS_STEP_SEND] = {"send", "request", tds_request_send},
     [TDS_STEP_READ] = {"execute", "request", tds_reply_read},
     [TDS_STEP_DEAD] = {"dead", "connection", NULL},
@@ -71,8 +72,10 @@ weir_drv_status tds_conn_step(struct weir_drv_conn *c,
 weir_drv_status tds_conn_end(struct weir_drv_conn *c,
                              struct tds_turn *t,
                              weir_drv_status rc) {
+  tds_stmt_end(c, rc == WEIR_DRV_DONE, c->cancelled);
   c->op = TDS_OP_NONE;
   c->cancelled = false;
+  tds_exec_end(c);
   tds_token_trim(&c->decoder);
   tds_link_trim(&c->link);
   tds_session_state(c, t->wait);
@@ -170,6 +173,8 @@ weir_drv_status tds_conn_create(struct weir_drv_drv *d,
   c->own.mem = &d->mem;
   tds_session_init(c);
   c->server_name.mem = &d->mem;
+  tds_exec_init(c);
+  tds_stmt_init(c);
   (void)tds_conn_go(c, TDS_STEP_NEW);
   *out = c;
   return WEIR_DRV_DONE;
@@ -191,6 +196,8 @@ void tds_conn_destroy(struct weir_drv_conn *c) {
   const struct tds_mem *mem = &c->drv->mem;
   tds_link_close(&c->link);
   tds_token_fini(&c->decoder);
+  tds_exec_fini(c);
+  tds_stmt_fini(c);
   tds_buf_fini(&c->message);
   tds_buf_fini(&c->user);
   tds_buf_fini(&c->routed);
@@ -326,29 +333,35 @@ weir_drv_status tds_conn_idle(struct weir_drv_conn *c,
 
 /* ------------------------------------------------------------------ columns */
 
+void tds_conn_fill_column(struct weir_drv_column *to,
+                          const struct tds_type *type,
+                          struct tds_span name) {
+  const char *native = tds_value_type_name(type);
+  memset(to, 0, sizeof *to);
+  to->struct_size = sizeof *to;
+  to->type = type->rule->cell;
+  to->name.p = (const char *)name.p;
+  to->name.n = name.n;
+  to->native_type.p = native;
+  to->native_type.n = strlen(native);
+  to->native_code = type->rule->code;
+  to->precision = type->precision;
+  to->scale = type->scale;
+  to->max_bytes = type->max == UINT32_MAX ? 0 : type->max;
+}
+
 static void fill_column(struct weir_drv_conn *c,
                         struct weir_drv_column *to,
                         const struct tds_column *from) {
-  const char *name = tds_value_type_name(&from->type);
-  memset(to, 0, sizeof *to);
-  to->struct_size = sizeof *to;
-  to->type = from->type.rule->cell;
-  to->name.p = (const char *)c->decoder.names.p + from->name_at;
-  to->name.n = from->name_n;
-  to->native_type.p = name;
-  to->native_type.n = strlen(name);
-  to->native_code = from->type.rule->code;
+  struct tds_span name = {c->decoder.names.p + from->name_at, from->name_n};
+  tds_conn_fill_column(to, &from->type, name);
   to->nullable = (from->flags & 0x8000) != 0 ? -1 : (from->flags & 1) != 0;
-  to->precision = from->type.precision;
-  to->scale = from->type.scale;
-  to->max_bytes = from->type.max == UINT32_MAX ? 0 : from->type.max;
 }
 
-int tds_conn_keep_columns(struct weir_drv_conn *c) {
+int tds_conn_room_for_columns(struct weir_drv_conn *c, uint32_t n) {
   const struct tds_mem *mem = &c->drv->mem;
-  uint32_t count = c->decoder.n_columns;
-  if (count > c->columns_cap) {
-    void *p = mem->alloc(mem->ctx, count * sizeof *c->columns, 0);
+  if (n > c->columns_cap) {
+    void *p = mem->alloc(mem->ctx, n * sizeof *c->columns, 0);
     if (p == NULL) {
       return TDS_E_NOMEM;
     }
@@ -356,8 +369,17 @@ int tds_conn_keep_columns(struct weir_drv_conn *c) {
       mem->release(mem->ctx, c->columns);
     }
     c->columns = p;
-    c->columns_cap = count;
+    c->columns_cap = n;
   }
+  return TDS_OK;
+}
+
+int tds_conn_keep_columns(struct weir_drv_conn *c) {
+  uint32_t count = c->decoder.n_columns;
+  if (tds_conn_room_for_columns(c, count) != TDS_OK) {
+    return TDS_E_NOMEM;
+  }
+  c->n_columns = count;
   for (uint32_t i = 0; i < count; i++) {
     fill_column(c, &c->columns[i], &c->decoder.columns[i]);
   }
@@ -369,7 +391,7 @@ weir_drv_status tds_conn_columns(struct weir_drv_conn *c,
                                  uint32_t *n,
                                  uint32_t *stride) {
   *arr = c->columns;
-  *n = c->decoder.n_columns;
+  *n = c->n_columns;
   *stride = sizeof *c->columns;
   return WEIR_DRV_DONE;
 }

@@ -2,7 +2,7 @@
 /* tds_conn.h - the connection: what it knows of its session, and its steps.
  *
  *   RESOLVE -> CONNECT -> [TLS] -> PRELOGIN -> [TLS] -> CREDENTIAL -> LOGIN
- *           -> IDLE -> SEND -> READ -> IDLE ...                -> DEAD
+ *           -> IDLE -> [CHECK] -> SEND -> READ -> IDLE ...     -> DEAD
  */
 #ifndef TDS_CONN_H
 #define TDS_CONN_H
@@ -10,9 +10,11 @@
 #include "weir_driver.h"
 
 #include "tds_errors.h"
+#include "tds_exec.h"
 #include "tds_limits.h"
 #include "tds_link.h"
 #include "tds_options.h"
+#include "tds_stmt.h"
 #include "tds_token.h"
 
 /* A step ran to its end; go on with the next one.  Apart from all WEIR_DRV_
@@ -30,6 +32,7 @@ enum tds_step {
   TDS_STEP_LOGIN,      /* writes LOGIN7 */
   TDS_STEP_LOGIN_READ, /* reads its answer */
   TDS_STEP_IDLE,       /* ready for a request */
+  TDS_STEP_CHECK,      /* looks at what is to be sent */
   TDS_STEP_SEND,       /* writes a request */
   TDS_STEP_READ,       /* reads its answer */
   TDS_STEP_DEAD,       /* only get, abort_conn, conn_destroy */
@@ -61,13 +64,6 @@ struct tds_source {
   size_t (*fill)(struct weir_drv_conn *c, uint8_t *body, size_t cap);
   /* Whether all has been put. */
   bool (*over)(const struct weir_drv_conn *c);
-};
-
-/* Text on its way to UTF-16. */
-struct tds_text_out {
-  struct tds_span text; /* UTF-8 still to be put */
-  uint8_t carry[4];     /* a character that was cut by a packet's end */
-  uint8_t carry_n;
 };
 
 /* A short body, whole in memory. */
@@ -157,6 +153,9 @@ struct weir_drv_conn {
   struct tds_sink sink;
   struct tds_request request;
   struct tds_reply reply;
+  struct tds_exec exec;
+  struct tds_outputs outputs;
+  struct tds_stmts stmts;
   uint32_t batch_rows;
   uint64_t batch_bytes;
   bool no_rows;   /* WEIR_DRV_XF_NO_ROWS */
@@ -196,6 +195,7 @@ struct weir_drv_conn {
   char scratch[160];  /* texts that get() gives out */
   struct tds_buf own; /* a statement of the driver's own */
   struct weir_drv_column *columns;
+  uint32_t n_columns;
   uint32_t columns_cap;
 };
 
@@ -250,6 +250,14 @@ weir_drv_status tds_conn_again(struct tds_turn *t);
  * TDS_E_NOMEM. */
 int tds_conn_keep_columns(struct weir_drv_conn *c);
 
+/* Room for n columns.  Returns TDS_OK or TDS_E_NOMEM. */
+int tds_conn_room_for_columns(struct weir_drv_conn *c, uint32_t n);
+
+/* Describes one of them. */
+void tds_conn_fill_column(struct weir_drv_column *to,
+                          const struct tds_type *type,
+                          struct tds_span name);
+
 /* Replaces the contents of a text.  Returns TDS_OK or TDS_E_NOMEM. */
 int tds_conn_set(struct tds_buf *b, const char *p, size_t n);
 
@@ -274,14 +282,17 @@ weir_drv_status tds_request_refuse(struct weir_drv_conn *c,
                                    int32_t kind,
                                    const char *why);
 
+/* Ends an operation that was cancelled before it was sent.  Returns
+ * WEIR_DRV_FAIL. */
+weir_drv_status tds_request_cancelled(struct weir_drv_conn *c,
+                                      struct tds_turn *t);
+
 /* Empties c->request; the source's own fields may then be set. */
 void tds_request_clear(struct weir_drv_conn *c);
 
-/* Puts ALL_HEADERS (MS-TDS 2.2.5.3.2), then text as UTF-16.  Return the bytes
+/* Puts ALL_HEADERS (MS-TDS 2.2.5.3.2), then a short body.  Return the bytes
  * put. */
 size_t tds_request_put_head(struct weir_drv_conn *c, uint8_t *body, size_t cap);
-size_t tds_text_out_put(struct tds_text_out *o, uint8_t *body, size_t cap);
-bool tds_text_out_over(const struct tds_text_out *o);
 size_t tds_bytes_out_put(struct tds_bytes_out *o, uint8_t *body, size_t cap);
 
 /* A batch of text, as the request. */
@@ -291,9 +302,10 @@ void tds_batch_set(struct weir_drv_conn *c, const char *text, size_t n);
 /* The steps, by file. */
 tds_step_fn tds_connect_resolve, tds_connect_tcp, tds_connect_strict,
     tds_connect_prelogin, tds_connect_wrapped, tds_connect_credential,
-    tds_connect_login;                        /* tds_connect.c */
-tds_step_fn tds_login_read;                   /* tds_login.c */
-tds_step_fn tds_request_send, tds_reply_read; /* tds_request, _reply.c */
+    tds_connect_login;      /* tds_connect.c */
+tds_step_fn tds_login_read; /* tds_login.c */
+tds_step_fn tds_exec_check, tds_request_send,
+    tds_reply_read; /* tds_exec, _request, _reply.c */
 
 /* Prepares the reading of an answer; sink NULL drops rows. */
 void tds_reply_begin(struct weir_drv_conn *c, const struct tds_sink *sink);

@@ -31,6 +31,7 @@ enum tds_state {
   TDS_S_NAMELEN,  /* length of a column name */
   TDS_S_NAME,     /* the name */
   TDS_S_ORDINAL,  /* RETURNVALUE: ordinal, length of the name */
+  TDS_S_VALNAME,  /* the name */
   TDS_S_VALHEAD,  /* status, user type, flags, type */
   TDS_S_BITMAP,   /* NBCROW: which are null */
   TDS_S_VALUE,    /* a value starts; needs no bytes */
@@ -93,7 +94,8 @@ int tds_row_stream(struct tds_decoder *d, struct tds_span *in);
 
 tds_state_fn tds_meta_count, tds_meta_column, tds_meta_info, tds_meta_xml,
     tds_meta_part, tds_meta_last_part, tds_meta_tables, tds_meta_table,
-    tds_meta_name_length, tds_meta_name, tds_meta_ordinal, tds_meta_value_head;
+    tds_meta_name_length, tds_meta_name, tds_meta_ordinal, tds_meta_value_name,
+    tds_meta_value_head;
 tds_state_fn tds_row_bitmap, tds_row_value, tds_row_fixed, tds_row_len1,
     tds_row_len2, tds_row_plp, tds_row_chunk, tds_row_pointer, tds_row_len4,
     tds_row_varlen, tds_row_whole;

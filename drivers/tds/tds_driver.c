@@ -39,9 +39,9 @@ static const void *extension(weir_drv_drv *d,
                              const char *name,
                              uint32_t min_version) {
   (void)d;
-  (void)name;
-  (void)min_version;
-  return NULL;
+  bool known = strcmp(name, WEIR_DRV_STMT_NAME) == 0 &&
+               min_version <= tds_stmt_api.version;
+  return known ? &tds_stmt_api : NULL;
 }
 
 static weir_drv_status options(weir_drv_drv *d,
@@ -90,9 +90,9 @@ static const struct weir_driver table = {
     .abi_minor = WEIR_DRV_ABI_MINOR,
     .min_host_minor = 0,
     .thread_model = WEIR_DRV_THREAD_PER_CONN,
-    .caps = WEIR_DRV_CAP_CANCEL | WEIR_DRV_CAP_RESET_LAZY |
-            WEIR_DRV_CAP_RESET_EAGER | WEIR_DRV_CAP_TXN |
-            WEIR_DRV_CAP_IDLE_WATCH,
+    .caps = WEIR_DRV_CAP_PARAMS | WEIR_DRV_CAP_CANCEL |
+            WEIR_DRV_CAP_RESET_LAZY | WEIR_DRV_CAP_RESET_EAGER |
+            WEIR_DRV_CAP_TXN | WEIR_DRV_CAP_IDLE_WATCH,
     .name = "tds",
     .version = "0.1.0",
     .open = open_driver,

@@ -68,6 +68,21 @@
 /* Server limit on a batch: 65536 packets of the negotiated size. */
 #define TDS_BATCH_PACKETS 65536u
 
+/* Parameters of a statement: the server takes 2100 in a call, and sp_prepexec has
+ * three of its own. */
+#define TDS_PARAMS_MAX 2097u
+
+/* Prepared statements of a connection: asked for unless Prepared Statements=
+ * says otherwise, and at most. */
+#define TDS_PREPARED_DEFAULT 64u
+#define TDS_PREPARED_MAX     1024u
+
+/* A longer statement is not prepared: its text is kept with its handle. */
+#define TDS_PREPARED_TEXT_MAX 32768u
+
+/* Handles given back in front of one call; the rest waits for the next. */
+#define TDS_UNPREPARE_MAX 16u
+
 /* Rows and bytes of a batch if the caller leaves the choice to us. */
 #define TDS_ROWS_DEFAULT  1024u
 #define TDS_BYTES_DEFAULT 262144u

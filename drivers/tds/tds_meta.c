@@ -201,8 +201,16 @@ int tds_meta_start_return(struct tds_decoder *d) {
 
 int tds_meta_ordinal(struct tds_decoder *d, const uint8_t *p) {
   d->column = tds_u16(p);
-  return tds_decode_skip(d, p[2] * UINT64_C(2), TDS_S_VALHEAD,
-                         1 + column_head(d));
+  return tds_decode_go(d, TDS_S_VALNAME, p[2] * (size_t)2);
+}
+
+int tds_meta_value_name(struct tds_decoder *d, const uint8_t *p) {
+  size_t at = 0;
+  d->text.n = 0;
+  if (tds_decode_text(&d->text, p, d->want, &at, &d->value_name_n) != TDS_OK) {
+    return no_memory(d);
+  }
+  return tds_decode_go(d, TDS_S_VALHEAD, 1 + column_head(d));
 }
 
 int tds_meta_value_head(struct tds_decoder *d, const uint8_t *p) {

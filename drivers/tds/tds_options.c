@@ -27,6 +27,7 @@ enum option {
   O_APP,
   O_WORKSTATION,
   O_PACKET_SIZE,
+  O_PREPARED,
   O_LANGUAGE,
   O_INTENT,
   O_MULTI_SUBNET,
@@ -136,6 +137,13 @@ static const struct weir_drv_option_info list[O_COUNT] = {
                            NOTHING,
                            TEXT("8000"),
                            "512 to 32767; at most 16383 with TLS"),
+    [O_PREPARED] = INFO(WEIR_DRV_T_INT,
+                        KEY,
+                        "Prepared Statements",
+                        NOTHING,
+                        NOTHING,
+                        TEXT("64"),
+                        "kept on a connection, 0 to 1024; 0: none is prepared"),
     [O_LANGUAGE] = INFO(WEIR_DRV_T_TEXT,
                         KEY,
                         "Language",
@@ -497,6 +505,17 @@ static weir_drv_status set_packet_size(struct weir_drv_cfg *cfg,
   return WEIR_DRV_DONE;
 }
 
+static weir_drv_status set_prepared(struct weir_drv_cfg *cfg,
+                                    const struct weir_drv_value *v,
+                                    struct weir_drv_error *err) {
+  int64_t n = value_number(v);
+  if (n < 0 || n > TDS_PREPARED_MAX) {
+    return bad(err, O_PREPARED, "must be 0 to 1024");
+  }
+  cfg->prepared = (uint32_t)n;
+  return WEIR_DRV_DONE;
+}
+
 static weir_drv_status set_intent(struct weir_drv_cfg *cfg,
                                   const struct weir_drv_value *v,
                                   struct weir_drv_error *err) {
@@ -560,6 +579,8 @@ static weir_drv_status set(struct weir_drv_cfg *cfg,
     return set_login_text(cfg, &cfg->workstation, o, v, err);
   case O_PACKET_SIZE:
     return set_packet_size(cfg, v, err);
+  case O_PREPARED:
+    return set_prepared(cfg, v, err);
   case O_LANGUAGE:
     return set_login_text(cfg, &cfg->language, o, v, err);
   case O_INTENT:
@@ -638,6 +659,7 @@ weir_drv_status tds_options_parse(const struct tds_mem *mem,
   cfg->mem = mem;
   cfg->port = PORT_DEFAULT;
   cfg->packet_size = TDS_PACKET_DEFAULT;
+  cfg->prepared = TDS_PREPARED_DEFAULT;
   cfg->encrypt = TDS_ENCRYPT_MANDATORY;
   weir_drv_status rc =
       fill_empty(cfg) == TDS_OK ? WEIR_DRV_DONE : no_memory(err);
@@ -719,6 +741,10 @@ static weir_drv_status part_modes(const struct weir_drv_cfg *cfg,
   }
   if (rc == WEIR_DRV_DONE && cfg->packet_size != TDS_PACKET_DEFAULT) {
     rc = part(sink, list[O_PACKET_SIZE].name.p, size, (size_t)n);
+  }
+  n = snprintf(size, sizeof size, "%u", cfg->prepared);
+  if (rc == WEIR_DRV_DONE && cfg->prepared != TDS_PREPARED_DEFAULT) {
+    rc = part(sink, list[O_PREPARED].name.p, size, (size_t)n);
   }
   if (rc == WEIR_DRV_DONE && cfg->read_only) {
     rc = part(sink, list[O_INTENT].name.p, "ReadOnly", 8);

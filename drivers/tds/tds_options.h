@@ -29,7 +29,8 @@ struct weir_drv_cfg {
   struct tds_setting language;
   uint32_t port;
   uint32_t packet_size;
-  int encrypt; /* TDS_ENCRYPT_* */
+  uint32_t prepared; /* statements kept prepared on a connection */
+  int encrypt;       /* TDS_ENCRYPT_* */
   bool trust;
   bool read_only;
   bool password_given;

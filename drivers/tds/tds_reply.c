@@ -66,6 +66,7 @@ void tds_reply_begin(struct weir_drv_conn *c, const struct tds_sink *sink) {
   r->batch = NULL;
   r->failure.set = false;
   tds_token_begin(&c->decoder, sink);
+  c->decoder.value_sink = c->outputs.wanted ? &c->outputs.sink : NULL;
 }
 
 /* ----------------------------------------------------------------- messages */
@@ -127,8 +128,14 @@ static int on_message(struct weir_drv_conn *c, int event) {
   }
   /* "Changed database context" after a statement of our own helps nobody. */
   bool noise = event == TDS_EV_INFO && c->op == TDS_OP_RESET;
-  if ((!c->reply.drain && !noise) || m->severity >= TDS_SEVERITY_FATAL) {
+  bool ours = c->outputs.front > 0 || tds_stmt_is_stale(c, m->number);
+  bool quiet = c->reply.drain || noise || ours;
+  if (!quiet || m->severity >= TDS_SEVERITY_FATAL) {
     tell(c, m);
+  }
+  if (c->outputs.front > 0 && m->severity < TDS_SEVERITY_FATAL) {
+    c->reply.error_seen = true; /* of a handle that was given back */
+    return TDS_OK;
   }
   if (event == TDS_EV_ERROR) {
     c->reply.error_seen = true;
@@ -161,6 +168,14 @@ static int on_done(struct weir_drv_conn *c) {
   }
   r->error_seen = false;
   r->final = r->final || (d->status & TDS_DONE_MORE) == 0;
+  if (c->outputs.front > 0 && d->token != TDS_TOKEN_DONEINPROC) {
+    c->outputs.front--;
+    tds_stmt_unprepared(c);
+    if (r->final && !r->drain && !r->failure.set) {
+      return tds_session_bad(
+          c, "the server ended the request before the statement");
+    }
+  }
   return TDS_OK;
 }
 
@@ -332,8 +347,16 @@ static weir_drv_status end_request(struct weir_drv_conn *c,
   if (c->reply.drain) {
     return tds_reply_end_cancelled(c, t);
   }
+  if (tds_stmt_again(c)) {
+    return tds_exec_again(c, t);
+  }
   if (f->set) {
     return tds_reply_end_failed(c, t);
+  }
+  weir_drv_status rc = tds_out_give(c, t);
+  if (rc != TDS_NEXT) {
+    c->reply.held = rc < 0 ? 0 : TDS_EV_END; /* the answer ends once more */
+    return rc == WEIR_DRV_ROWS ? hand_over(c) : rc;
   }
   (void)tds_conn_go(c, TDS_STEP_IDLE);
   return tds_conn_end(c, t, WEIR_DRV_DONE);
@@ -378,6 +401,10 @@ static weir_drv_status show(struct weir_drv_conn *c,
                             int ev) {
   struct tds_reply *r = &c->reply;
   if (c->op != TDS_OP_EXEC || r->drain) {
+    return TDS_NEXT;
+  }
+  if (ev == TDS_EV_VALUE && c->decoder.value_sink != NULL) {
+    tds_out_take(c);
     return TDS_NEXT;
   }
   if (ev == TDS_EV_ROW && c->decoder.sink != NULL) {
@@ -442,7 +469,14 @@ static weir_drv_status handle(struct weir_drv_conn *c,
   default:
     break;
   }
+  bool front = c->outputs.front > 0; /* not of the statement itself */
   int rc = tds_reply_apply(c, ev);
+  if (rc >= 0 && front) {
+    if (ev != TDS_EV_COLUMNS) {
+      return TDS_NEXT;
+    }
+    rc = tds_session_bad(c, "a result where there can be none");
+  }
   return rc < 0 ? tds_reply_malformed(c, t, rc) : show(c, t, ev);
 }
 
@@ -458,5 +492,8 @@ weir_drv_status tds_reply_read(struct weir_drv_conn *c, struct tds_turn *t) {
     }
     rc = handle(c, t, ev, why);
   } while (rc == TDS_NEXT && c->step == TDS_STEP_READ);
+  if (rc == WEIR_DRV_META || rc == WEIR_DRV_ROWS || rc == WEIR_DRV_COUNT) {
+    c->stmts.told = true;
+  }
   return rc;
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* tds_request.c - exec and ping: what is sent, and when. */
+/* tds_request.c - when the packets of a request are sent; ping. */
 #include <string.h>
-#include <strings.h>
 
 #include "tds_conn.h"
 #include "tds_fail.h"
-#include "tds_text.h"
 #include "tds_txn.h"
 
 static const char probe[] = "SELECT 1";
@@ -68,8 +66,8 @@ static weir_drv_status give_up(struct weir_drv_conn *c) {
                        TDS_ST_EOM | TDS_ST_IGNORE, 0);
 }
 
-static weir_drv_status end_cancelled(struct weir_drv_conn *c,
-                                     struct tds_turn *t) {
+weir_drv_status tds_request_cancelled(struct weir_drv_conn *c,
+                                      struct tds_turn *t) {
   (void)tds_fail(t->err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_CANCELLED,
                  WEIR_DRV_RETRY_SAME, "cancelled before it was sent");
   (void)tds_conn_go(c, TDS_STEP_IDLE);
@@ -88,7 +86,7 @@ weir_drv_status tds_request_send(struct weir_drv_conn *c, struct tds_turn *t) {
       return tds_conn_go(c, TDS_STEP_READ);
     }
     if (c->cancelled && !q->started) {
-      return end_cancelled(c, t);
+      return tds_request_cancelled(c, t);
     }
     if (c->spent > TDS_STEP_BYTES) {
       return tds_conn_again(t);
@@ -143,19 +141,6 @@ static weir_drv_status start_batch(struct weir_drv_conn *c,
   return tds_request_start(c, t, op, &tds_batch_source);
 }
 
-/* Whether text speaks of an isolation level, in whatever way: it is then taken
- * for changed. */
-static bool speaks_of_isolation(const char *p, size_t n) {
-  static const char word[] = "isolation";
-  const size_t len = sizeof word - 1;
-  for (size_t i = 0; i + len <= n; i++) {
-    if ((p[i] | 0x20) == 'i' && strncasecmp(p + i, word, len) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 weir_drv_status tds_request_refuse(struct weir_drv_conn *c,
                                    struct tds_turn *t,
                                    int32_t kind,
@@ -163,35 +148,6 @@ weir_drv_status tds_request_refuse(struct weir_drv_conn *c,
   (void)tds_fail(t->err, WEIR_DRV_SCOPE_STATEMENT, kind, WEIR_DRV_RETRY_NO,
                  "%s", why);
   return tds_conn_end(c, t, WEIR_DRV_FAIL);
-}
-
-weir_drv_status tds_request_exec(struct weir_drv_conn *c,
-                                 const struct weir_drv_exec_args *a,
-                                 struct weir_drv_wait *wait,
-                                 struct weir_drv_error *err) {
-  struct tds_turn t = {NULL, wait, err};
-  uint64_t most = (uint64_t)TDS_BATCH_PACKETS * c->link.packet_size / 2;
-  if (c->step != TDS_STEP_IDLE) {
-    return WEIR_DRV_E_INVALID;
-  }
-  if (a->n_params > 0) {
-    return tds_request_refuse(c, &t, WEIR_DRV_K_UNSUPPORTED,
-                              "parameters are not supported yet");
-  }
-  if (a->sql.n > most) {
-    return tds_request_refuse(c, &t, WEIR_DRV_K_RESOURCE,
-                              "the statement is longer than the server takes");
-  }
-  if (tds_text_valid(a->sql.p, (size_t)a->sql.n) != a->sql.n) {
-    return tds_request_refuse(c, &t, WEIR_DRV_K_SYNTAX,
-                              "the statement is not valid UTF-8");
-  }
-  c->batch_rows = a->batch_rows == 0 ? TDS_ROWS_DEFAULT : a->batch_rows;
-  c->batch_bytes = a->batch_bytes == 0 ? TDS_BYTES_DEFAULT : a->batch_bytes;
-  c->no_rows = (a->flags & WEIR_DRV_XF_NO_ROWS) != 0;
-  c->isolation =
-      c->isolation || speaks_of_isolation(a->sql.p, (size_t)a->sql.n);
-  return start_batch(c, &t, TDS_OP_EXEC, a->sql.p, (size_t)a->sql.n);
 }
 
 weir_drv_status tds_request_ping(struct weir_drv_conn *c,

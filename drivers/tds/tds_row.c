@@ -17,7 +17,7 @@
 #define PLP_UNSAID (UINT64_MAX - 1)
 
 static const struct tds_sink *sink_of(const struct tds_decoder *d) {
-  return d->returning ? NULL : d->sink;
+  return d->returning ? d->value_sink : d->sink;
 }
 
 static int no_memory(struct tds_decoder *d) {

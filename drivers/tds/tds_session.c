@@ -137,6 +137,7 @@ static int on_reset(struct weir_drv_conn *c) {
         c, "the server confirms a reset that was not asked for");
   }
   c->reset_done = true;
+  tds_stmt_forget(c);
   c->dirty = 0;
   if (c->request.reset == TDS_ST_RESET) {
     c->scope.open = false;

@@ -409,6 +409,7 @@ static tds_state_fn *const states[TDS_S_COUNT_OF] = {
     [TDS_S_NAMELEN] = tds_meta_name_length,
     [TDS_S_NAME] = tds_meta_name,
     [TDS_S_ORDINAL] = tds_meta_ordinal,
+    [TDS_S_VALNAME] = tds_meta_value_name,
     [TDS_S_VALHEAD] = tds_meta_value_head,
     [TDS_S_BITMAP] = tds_row_bitmap,
     [TDS_S_VALUE] = tds_row_value,
@@ -522,6 +523,7 @@ void tds_token_trim(struct tds_decoder *d) {
 
 void tds_token_begin(struct tds_decoder *d, const struct tds_sink *sink) {
   d->sink = sink;
+  d->value_sink = NULL;
   d->acc.n = 0;
   d->names.n = 0;
   d->n_columns = 0;
@@ -537,6 +539,7 @@ void tds_token_begin(struct tds_decoder *d, const struct tds_sink *sink) {
 
 void tds_token_drop_rows(struct tds_decoder *d) {
   d->sink = NULL;
+  d->value_sink = NULL;
   d->cell = NULL;
   d->cell_n = 0;
   d->cell_cap = 0;

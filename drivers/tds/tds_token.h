@@ -26,7 +26,7 @@
 #define TDS_EV_LOGIN   8  /* ack */
 #define TDS_EV_FEATURE 9  /* feature */
 #define TDS_EV_STATUS  10 /* return_status */
-#define TDS_EV_VALUE   11 /* a RETURNVALUE was read and dropped */
+#define TDS_EV_VALUE   11 /* a RETURNVALUE: value, value_name_n, column */
 #define TDS_EV_OTHER   12 /* a token that is of no interest, skipped */
 
 /* Where cells go.  space gives n bytes, grow enlarges the block handed out
@@ -68,6 +68,8 @@ struct tds_env {
   struct tds_span bytes; /* the new value where it is bytes */
 };
 
+#define TDS_TOKEN_DONEINPROC 0xFFu /* of a statement inside a procedure */
+
 struct tds_done {
   uint8_t token; /* FD, FE or FF */
   uint16_t status;
@@ -89,7 +91,8 @@ struct tds_feature {
 
 struct tds_decoder {
   const struct tds_mem *mem;
-  const struct tds_sink *sink; /* NULL: read values and drop them */
+  const struct tds_sink *sink;       /* NULL: read values and drop them */
+  const struct tds_sink *value_sink; /* likewise for RETURNVALUE */
   bool old_layout; /* TDS 7.1: short user type, DONE and line numbers */
   bool no_results; /* during login: result tokens are illegal */
 
@@ -118,7 +121,8 @@ struct tds_decoder {
   uint32_t columns_cap;
   uint32_t column;         /* the one that is being read */
   bool returning;          /* it is a RETURNVALUE */
-  struct tds_column value; /* the column of a RETURNVALUE */
+  struct tds_column value; /* the column of a RETURNVALUE; ordinal in column */
+  size_t value_name_n;     /* its name, at the start of text */
   uint8_t parts;           /* counted texts still to be passed over */
   uint8_t bitmap[512];     /* NBCROW: 4096 columns */
   struct tds_text text_state;

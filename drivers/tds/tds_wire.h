@@ -18,6 +18,7 @@
 
 /* Packet types, MS-TDS 2.2.3.1.1. */
 #define TDS_PKT_BATCH     0x01u
+#define TDS_PKT_RPC       0x03u
 #define TDS_PKT_REPLY     0x04u
 #define TDS_PKT_ATTENTION 0x06u
 #define TDS_PKT_TXN       0x0Eu

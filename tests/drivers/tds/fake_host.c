@@ -84,6 +84,7 @@ static void *alloc(void *ctx, uint64_t size, uint32_t flags) {
   }
   void *p = calloc(1, size == 0 ? 1 : (size_t)size);
   f->live += p != NULL;
+  f->most_alloc = size > f->most_alloc ? (size_t)size : f->most_alloc;
   return p;
 }
 
@@ -250,14 +251,14 @@ static void show_rows(struct fake *f) {
   drop_batch(f);
 }
 
-static void show_columns(struct fake *f) {
+static void show_columns(struct fake *f, const char *what) {
   const struct weir_drv_column *c = NULL;
   uint32_t n = 0;
   uint32_t stride = 0;
   assert(f->driver->columns(f->conn, &c, &n, &stride) == WEIR_DRV_DONE);
   assert(stride == sizeof *c && n <= 4096);
   f->n_columns = n;
-  add_text(&f->log, "META");
+  add_text(&f->log, what);
   for (uint32_t i = 0; i < n; i++) {
     f->types[i] = c[i].type;
     add_text(&f->log, " ");
@@ -832,6 +833,9 @@ static weir_drv_status wake_up(struct fake *f, bool *out_stuck) {
 static weir_drv_status until_said(struct fake *f, weir_drv_status rc) {
   bool stuck = false;
   while (rc == WEIR_DRV_WAIT && !stuck) {
+    if (f->stop_after > 0 && --f->stop_after == 0) {
+      break;
+    }
     rc = wake_up(f, &stuck);
   }
   return rc;
@@ -842,7 +846,10 @@ static void show(struct fake *f, weir_drv_status rc) {
   char text[64];
   switch (rc) {
   case WEIR_DRV_META:
-    show_columns(f);
+    show_columns(f, "META");
+    break;
+  case WEIR_DRV_OUT:
+    show_columns(f, "OUT");
     break;
   case WEIR_DRV_ROWS:
     show_rows(f);
@@ -874,10 +881,15 @@ weir_drv_status fake_next(struct fake *f) {
   return rc;
 }
 
+static bool is_result(weir_drv_status rc) {
+  return rc == WEIR_DRV_META || rc == WEIR_DRV_ROWS || rc == WEIR_DRV_COUNT ||
+         rc == WEIR_DRV_OUT;
+}
+
 static weir_drv_status run(struct fake *f, weir_drv_status rc) {
   rc = until_said(f, rc);
   show(f, rc);
-  while (rc == WEIR_DRV_META || rc == WEIR_DRV_ROWS || rc == WEIR_DRV_COUNT) {
+  while (is_result(rc)) {
     rc = fake_next(f);
   }
   if (rc < 0) {
@@ -899,8 +911,15 @@ weir_drv_status fake_start(struct fake *f, const char *sql) {
   a.batch_rows = f->batch_rows;
   a.batch_bytes = f->batch_bytes;
   a.flags = f->exec_flags;
+  a.params = f->params;
+  a.n_params = f->n_params;
+  a.params_stride = sizeof *f->params;
+  const struct weir_drv_stmt_api *api =
+      f->driver->extension(f->drv, WEIR_DRV_STMT_NAME, 1);
   fresh(f);
-  weir_drv_status rc = f->driver->exec(f->conn, &a, &f->wait, &f->err);
+  weir_drv_status rc = f->prepare
+                           ? api->exec(f->conn, &a, &f->wait, &f->err)
+                           : f->driver->exec(f->conn, &a, &f->wait, &f->err);
   rc = until_said(f, rc);
   show(f, rc);
   return rc;
@@ -908,7 +927,7 @@ weir_drv_status fake_start(struct fake *f, const char *sql) {
 
 weir_drv_status fake_exec(struct fake *f, const char *sql) {
   weir_drv_status rc = fake_start(f, sql);
-  while (rc == WEIR_DRV_META || rc == WEIR_DRV_ROWS || rc == WEIR_DRV_COUNT) {
+  while (is_result(rc)) {
     rc = fake_next(f);
   }
   if (rc < 0) {
@@ -980,6 +999,7 @@ void fake_split(struct fake *f, const char *hex, size_t n, const char *more) {
 }
 
 weir_drv_status fake_cancel(struct fake *f) {
+  f->stop_after = 0;
   fresh(f);
   return run(f, f->driver->cancel(f->conn, &f->wait, &f->err));
 }

@@ -54,6 +54,10 @@ struct fake {
   uint32_t batch_rows;
   uint32_t batch_bytes;
   uint32_t exec_flags;
+  const struct weir_drv_param *params; /* of the next statements */
+  uint32_t n_params;
+  bool prepare;      /* statements run through "weir.stmt" */
+  size_t stop_after; /* steps until fake_start returns by itself; 0 = none */
   size_t fail_alloc; /* the n-th allocation from now fails; 0 = none */
 
   /* what happened */
@@ -62,9 +66,10 @@ struct fake {
   size_t messages;        /* whole messages among them */
   size_t read_at;         /* position in the answers */
   size_t answer;
-  size_t opened;  /* streams opened */
-  size_t streams; /* streams open now */
-  size_t live;    /* blocks not given back */
+  size_t opened;     /* streams opened */
+  size_t streams;    /* streams open now */
+  size_t live;       /* blocks not given back */
+  size_t most_alloc; /* the largest block */
   size_t steps;
   bool asked_password;
   struct fake_bytes log;   /* results as text */

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check_params.c - parameters of every type, output values and prepared
+ * statements through libweir.so and tds.so against tdsd, which shares no codec
+ * with the driver and counts what clients do wrong.
+ *
+ * Prints "N passed, N failed" last.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir.h"
+
+#include "server.h"
+
+static unsigned passed;
+static unsigned failed;
+static struct tdsd *server;
+static weir_h lease;
+
+static void check(bool good, const char *what, const char *seen) {
+  if (good) {
+    passed++;
+    return;
+  }
+  failed++;
+  printf("FAIL %s: %s\n", what, seen);
+}
+
+static void say(void *user, const char *line) {
+  (void)user;
+  printf("tdsd: %s\n", line);
+}
+
+/* -------------------------------------------------------------------- results */
+
+struct seen {
+  char types[200]; /* "int decimal", of the last META or OUTPUT */
+  char cells[400]; /* "1|NULL", of the last row */
+  uint64_t bytes;  /* of the last cell */
+  bool sound;      /* that cell is 'x' from end to end */
+  bool output;     /* an OUTPUT came */
+  struct weir_error err;
+};
+
+static size_t put(char *to, size_t cap, size_t at, const char *text) {
+  size_t n = strlen(text);
+  if (at + n + 1 < cap) {
+    memcpy(to + at, text, n + 1);
+    return at + n;
+  }
+  return at;
+}
+
+static void put_some(char *to, size_t cap, const void *p, uint64_t n) {
+  size_t k = n < cap - 1 ? (size_t)n : cap - 1;
+  memcpy(to, p, k);
+  to[k] = '\0';
+}
+
+static void cell_text(int32_t type,
+                      const struct weir_cell *c,
+                      char *out,
+                      size_t cap) {
+  int64_t i = 0;
+  double d = 0;
+  if (c->p == NULL) {
+    (void)snprintf(out, cap, "NULL");
+    return;
+  }
+  switch (type) {
+  case WEIR_T_BOOL:
+    (void)snprintf(out, cap, "%u", *(const unsigned char *)c->p);
+    break;
+  case WEIR_T_INT:
+    memcpy(&i, c->p, sizeof i);
+    (void)snprintf(out, cap, "%" PRId64, i);
+    break;
+  case WEIR_T_FLOAT:
+    memcpy(&d, c->p, sizeof d);
+    (void)snprintf(out, cap, "%.17g", d);
+    break;
+  case WEIR_T_BYTES:
+  case WEIR_T_UUID:
+    out[0] = '\0';
+    for (uint64_t k = 0; k < c->n && 2 * k + 3 < cap; k++) {
+      (void)snprintf(out + 2 * k, 3, "%02x", ((const unsigned char *)c->p)[k]);
+    }
+    break;
+  default:
+    put_some(out, cap, c->p, c->n);
+    break;
+  }
+}
+
+static int32_t types[16];
+
+static void see_columns(const struct weir_item *item, struct seen *s) {
+  size_t at = 0;
+  s->types[0] = '\0';
+  for (uint32_t i = 0; i < item->n_columns && i < 16; i++) {
+    const struct weir_column *c =
+        (const void *)((const char *)item->columns +
+                       (size_t)i * item->columns_stride);
+    types[i] = c->type;
+    at = put(s->types, sizeof s->types, at, i > 0 ? " " : "");
+    at = put(s->types, sizeof s->types, at, c->native_type);
+  }
+}
+
+static void see_row(const struct weir_item *item, struct seen *s) {
+  size_t at = 0;
+  s->cells[0] = '\0';
+  for (uint32_t i = 0; i < item->n_columns && i < 16; i++) {
+    char text[320];
+    const struct weir_cell *c = &item->cells[i];
+    cell_text(types[i], c, text, sizeof text);
+    at = put(s->cells, sizeof s->cells, at, i > 0 ? "|" : "");
+    at = put(s->cells, sizeof s->cells, at, text);
+    s->bytes = c->p == NULL ? 0 : c->n;
+    s->sound = true;
+    for (uint64_t k = 0; c->p != NULL && k < c->n; k++) {
+      s->sound = s->sound && ((const char *)c->p)[k] == 'x';
+    }
+  }
+  (void)weir_rows_free(item->rows);
+}
+
+static int32_t run(const char *sql,
+                   struct weir_param *params,
+                   uint32_t n,
+                   bool prepared,
+                   struct seen *s) {
+  struct weir_exec_opts opts = {.struct_size = sizeof opts,
+                                .flags = prepared ? WEIR_EXEC_PREPARED : 0,
+                                .params = params,
+                                .n_params = n};
+  struct weir_item item = {.struct_size = sizeof item};
+  memset(s, 0, sizeof *s);
+  s->err.struct_size = sizeof s->err;
+  int32_t rc = weir_exec(lease, sql, strlen(sql), &opts, &s->err);
+  while (rc == WEIR_OK) {
+    rc = weir_next(lease, &item, &s->err);
+    if (rc != WEIR_OK || item.type == WEIR_ITEM_DONE) {
+      break;
+    }
+    if (item.type == WEIR_ITEM_META || item.type == WEIR_ITEM_OUTPUT) {
+      see_columns(&item, s);
+    }
+    if (item.type == WEIR_ITEM_ROWS || item.type == WEIR_ITEM_OUTPUT) {
+      see_row(&item, s);
+    }
+    s->output = s->output || item.type == WEIR_ITEM_OUTPUT;
+  }
+  return rc;
+}
+
+static struct weir_param param(const char *name,
+                               const char *hint,
+                               int32_t type,
+                               const char *text) {
+  struct weir_param p = {.struct_size = sizeof p, .type = type};
+  p.name = name;
+  p.name_len = strlen(name);
+  p.native_type = hint;
+  p.native_type_len = strlen(hint);
+  p.p = text;
+  p.n = text == NULL ? 0 : strlen(text);
+  return p;
+}
+
+/* -------------------------------------------------------------------- checks */
+
+static const struct {
+  const char *hint;
+  const char *text; /* NULL: SQL NULL */
+  const char *type;
+  const char *cell;
+} echoes[] = {
+    {"bit", "1", "bit", "1"},
+    {"tinyint", "255", "tinyint", "255"},
+    {"smallint", "-32768", "smallint", "-32768"},
+    {"int", "2147483647", "int", "2147483647"},
+    {"bigint", "-9223372036854775808", "bigint", "-9223372036854775808"},
+    {"real", "1.5", "real", "1.5"},
+    {"float", "-2.25e-3", "float", "-0.0022499999999999998"},
+    {"decimal(5,2)", "-123.45", "decimal", "-123.45"},
+    {"decimal(18,4)", "12345678901234.5678", "decimal", "12345678901234.5678"},
+    {"decimal(28,10)", "123456789012345678.0123456789", "decimal",
+     "123456789012345678.0123456789"},
+    {"numeric(38,0)", "99999999999999999999999999999999999999", "numeric",
+     "99999999999999999999999999999999999999"},
+    {"money", "-922337203685477.5808", "money", "-922337203685477.5808"},
+    {"smallmoney", "214748.3647", "smallmoney", "214748.3647"},
+    {"date", "0001-01-01", "date", "0001-01-01"},
+    {"time(3)", "23:59:59.999", "time", "23:59:59.999"},
+    {"datetime", "2026-11-30T12:34:56.997", "datetime",
+     "2026-11-30T12:34:56.997"},
+    {"smalldatetime", "2026-11-30T12:34", "smalldatetime",
+     "2026-11-30T12:34:00"},
+    {"datetime2(7)", "9999-12-31T23:59:59.9999999", "datetime2",
+     "9999-12-31T23:59:59.9999999"},
+    {"datetimeoffset(2)", "2026-11-30T00:30:00.25+14:00", "datetimeoffset",
+     "2026-11-30T00:30:00.25+14:00"},
+    {"uniqueidentifier", "00112233-4455-6677-8899-aabbccddeeff",
+     "uniqueidentifier", "00112233445566778899aabbccddeeff"},
+    {"varchar(20)", "na\xC3\xAFve \xE2\x82\xAC", "varchar",
+     "na\xC3\xAFve \xE2\x82\xAC"},
+    {"varchar(max)", "x", "varchar", "x"},
+    {"char(3)", "ab", "char", "ab "},
+    {"nvarchar(20)", "\xF0\x9F\x98\x80 \xE4\xB8\xAD", "nvarchar",
+     "\xF0\x9F\x98\x80 \xE4\xB8\xAD"},
+    {"nvarchar(max)", "", "nvarchar", ""},
+    {"nchar(3)", "ab", "nchar", "ab "},
+    {"json", "{\"a\":1}", "nvarchar", "{\"a\":1}"},
+    {"sysname", "t", "nvarchar", "t"},
+    {"int", NULL, "int", "NULL"},
+    {"decimal(9,1)", NULL, "decimal", "NULL"},
+    {"datetime2(3)", NULL, "datetime2", "NULL"},
+    {"nvarchar(max)", NULL, "nvarchar", "NULL"},
+    {"varchar(5)", NULL, "varchar", "NULL"},
+    {"uniqueidentifier", NULL, "uniqueidentifier", "NULL"},
+};
+
+static void check_echoes(bool prepared) {
+  for (size_t i = 0; i < sizeof echoes / sizeof echoes[0]; i++) {
+    struct seen s;
+    int32_t type = echoes[i].text == NULL ? WEIR_T_NULL : WEIR_T_TEXT;
+    struct weir_param p = param("@a", echoes[i].hint, type, echoes[i].text);
+    int32_t rc = run("select @a as v", &p, 1, prepared, &s);
+    check(rc == WEIR_OK, echoes[i].hint, s.err.message);
+    check(strcmp(s.types, echoes[i].type) == 0, echoes[i].hint, s.types);
+    check(strcmp(s.cells, echoes[i].cell) == 0, echoes[i].hint, s.cells);
+  }
+}
+
+static void check_bytes(void) {
+  struct seen s;
+  struct weir_param p[2] = {param("@a", "binary(3)", WEIR_T_BYTES, "\1\2"),
+                            param("@b", "", WEIR_T_BYTES, "\xFF")};
+  check(run("select @a, @b", p, 2, false, &s) == WEIR_OK, "bytes",
+        s.err.message);
+  check(strcmp(s.cells, "010200|ff") == 0, "bytes", s.cells);
+}
+
+static void check_values(void) {
+  struct seen s;
+  struct weir_param p[4] = {
+      param("@a", "", WEIR_T_INT, NULL), param("@b", "", WEIR_T_FLOAT, NULL),
+      param("", "", WEIR_T_BOOL, NULL), param("@d", "", WEIR_T_DEC, "-1.50")};
+  p[0].i = -7;
+  p[1].f = 0.5;
+  p[2].i = 1;
+  int32_t rc = run("select @a, @b, @P3, @d", p, 4, false, &s);
+  check(rc == WEIR_OK, "values", s.err.message);
+  check(strcmp(s.cells, "-7|0.5|1|-1.50") == 0, "values", s.cells);
+  check(strcmp(s.types, "bigint float bit decimal") == 0, "values", s.types);
+}
+
+static void check_output(bool prepared) {
+  struct seen s;
+  struct weir_param p[3] = {param("@a", "int", WEIR_T_INT, NULL),
+                            param("@b", "nvarchar(max)", WEIR_T_TEXT, "in"),
+                            param("@c", "decimal(9,2)", WEIR_T_NULL, NULL)};
+  for (int64_t i = 1; i <= 3; i++) {
+    p[0].i = i;
+    p[1].flags = WEIR_PARAM_OUT;
+    p[2].flags = WEIR_PARAM_OUT;
+    int32_t rc = run("set @b = @b + N'-out'; set @c = @a * 1.5; select 9 as n",
+                     p, 3, prepared, &s);
+    char want[40];
+    (void)snprintf(want, sizeof want, "in-out|%" PRId64 ".%s", i * 3 / 2,
+                   i % 2 == 1 ? "50" : "00");
+    check(rc == WEIR_OK, "output", s.err.message);
+    check(s.output, "output", "no OUTPUT");
+    check(strcmp(s.cells, want) == 0, "output", s.cells);
+    check(strcmp(s.types, "nvarchar decimal") == 0, "output", s.types);
+  }
+}
+
+static void check_large(size_t bytes) {
+  struct seen s;
+  char *text = malloc(bytes + 1);
+  if (text == NULL) {
+    return;
+  }
+  memset(text, 'x', bytes);
+  text[bytes] = '\0';
+  struct weir_param p = param("@a", "", WEIR_T_TEXT, text);
+  int32_t rc = run("select @a", &p, 1, false, &s);
+  check(rc == WEIR_OK, "large", s.err.message);
+  check(s.bytes == bytes && s.sound, "large", s.cells);
+  p.flags = WEIR_PARAM_OUT;
+  rc = run("set @a = @a + N'x'", &p, 1, false, &s);
+  check(rc == WEIR_OK, "large output", s.err.message);
+  check(s.bytes == bytes + 1 && s.sound, "large output", s.cells);
+  free(text);
+}
+
+static void check_failures(void) {
+  struct seen s;
+  struct weir_param p = param("@a", "tinyint", WEIR_T_TEXT, "300");
+  check(run("select @a", &p, 1, false, &s) == WEIR_E_FAIL, "range", "passed");
+  check(strcmp(s.err.message, "parameter @a (tinyint): out of range") == 0,
+        "range", s.err.message);
+  p = param("@a", "int", WEIR_T_INT, NULL);
+  check(run("select 1/@a", &p, 1, true, &s) == WEIR_E_FAIL, "division",
+        "passed");
+  check(s.err.native == 8134, "division", s.err.message);
+  p.i = 1;
+  check(run("select 1/@a", &p, 1, true, &s) == WEIR_OK, "after a failure",
+        s.err.message);
+}
+
+/* Many statements on one small cache: all kinds of calls in one message. */
+static void check_churn(void) {
+  for (int i = 0; i < 300; i++) {
+    struct seen s;
+    char sql[60];
+    char want[20];
+    int which = i * 7 % 11;
+    struct weir_param p = param("@a", "int", WEIR_T_INT, NULL);
+    p.i = i;
+    (void)snprintf(sql, sizeof sql, "select @a + %d", which);
+    (void)snprintf(want, sizeof want, "%d", i + which);
+    check(run(sql, &p, 1, true, &s) == WEIR_OK, "churn", s.err.message);
+    check(strcmp(s.cells, want) == 0, "churn", s.cells);
+  }
+}
+
+static bool open_lease(weir_h engine, const char *more, weir_h *pool) {
+  char conninfo[300];
+  struct weir_error err = {.struct_size = sizeof err};
+  (void)snprintf(conninfo, sizeof conninfo,
+                 "Driver=tds;Server=127.0.0.1,%u;User ID=sa;Password=x;"
+                 "Encrypt=optional;Max Pool Size=1;Min Pool Size=0;%s",
+                 tdsd_port(server), more);
+  int32_t rc = weir_pool_open(engine, conninfo, strlen(conninfo), pool, &err);
+  if (rc == WEIR_OK) {
+    rc = weir_acquire(*pool, INT64_C(10000000000), &lease, &err);
+  }
+  check(rc == WEIR_OK, more, err.message);
+  return rc == WEIR_OK;
+}
+
+static void run_all(weir_h engine) {
+  static const char *const settings[] = {"Packet Size=4096",
+                                         "Packet Size=512;Prepared "
+                                         "Statements=3",
+                                         "Packet Size=32767"};
+  for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+    weir_h pool = 0;
+    if (!open_lease(engine, settings[i], &pool)) {
+      return;
+    }
+    check_echoes(false);
+    check_echoes(true);
+    check_echoes(true);
+    check_bytes();
+    check_values();
+    check_output(false);
+    check_output(true);
+    check_failures();
+    check_churn();
+    check_large(i == 1 ? 100000 : 4000000);
+    (void)weir_release(lease);
+    (void)weir_pool_close(pool);
+  }
+}
+
+int main(void) {
+  struct tdsd_options options = {.tls = TDSD_TLS_OFF, .log = say};
+  struct tdsd_stats stats;
+  char why[256];
+  weir_h engine = 0;
+  struct weir_error err = {.struct_size = sizeof err};
+  if (tdsd_open(&options, &server, why, sizeof why) != 0 ||
+      tdsd_start(server) != 0 ||
+      weir_engine_open(NULL, &engine, &err) != WEIR_OK) {
+    printf("no server or no engine\n0 passed, 1 failed\n");
+    return 1;
+  }
+  run_all(engine);
+  (void)weir_engine_shutdown(engine, INT64_C(5000000000), NULL);
+  tdsd_stats(server, &stats);
+  (void)snprintf(why, sizeof why, "%" PRIu64, stats.violations);
+  check(stats.violations == 0, "violations", why);
+  (void)snprintf(why, sizeof why, "%" PRIu64, stats.rpcs);
+  check(stats.rpcs > 1000, "calls", why);
+  tdsd_close(server);
+  printf("%u passed, %u failed\n", passed, failed);
+  return failed != 0;
+}
