@@ -121,11 +121,30 @@ static int open_loop(struct tdsd *server, char *why, size_t cap) {
   return 0;
 }
 
+/* KILL by one session of another. */
+static bool kill_session(void *user, uint16_t spid) {
+  struct tdsd *server = user;
+  uint64_t now_ns = tdsd_loop_now();
+  struct tdsd_conn *conn = server->conns;
+  while (conn != NULL &&
+         !(conn->session.logged_in && conn->session.spid == spid)) {
+    conn = conn->next;
+  }
+  if (conn == NULL) {
+    return false;
+  }
+  tdsd_conn_kill(conn, now_ns);
+  tdsd_loop_settle(server, conn, now_ns);
+  return true;
+}
+
 static int open_parts(struct tdsd *server,
                       const struct tdsd_options *options,
                       char *why,
                       size_t cap) {
   struct tdsd_shared *shared = &server->shared;
+  shared->world.kill = kill_session;
+  shared->world.user = server;
   if (copy_accounts(shared, options) < 0) {
     return fail(why, cap, "cannot copy the accounts");
   }

@@ -37,14 +37,15 @@ struct tdsd_expr {
 
 enum tdsd_source_kind {
   TDSD_FROM_NOTHING,
-  TDSD_FROM_VALUES,  /* (VALUES (..), (..)) AS t (a, b) */
-  TDSD_FROM_ROWS,    /* dbo.rows(n): a column n from 1 to n */
-  TDSD_FROM_UNKNOWN, /* a table; there are none, so error 208 */
+  TDSD_FROM_VALUES,   /* (VALUES (..), (..)) AS t (a, b) */
+  TDSD_FROM_ROWS,     /* dbo.rows(n): a column n from 1 to n */
+  TDSD_FROM_SESSIONS, /* sys.dm_exec_sessions */
+  TDSD_FROM_TABLE,    /* a #temporary table without rows; else error 208 */
 };
 
 struct tdsd_source {
   enum tdsd_source_kind kind;
-  const char *name;        /* of the unknown table */
+  const char *name;        /* of the table */
   struct tdsd_expr *count; /* of dbo.rows */
   uint32_t ncolumns;
   uint32_t nrows;
@@ -64,6 +65,7 @@ struct tdsd_select {
   struct tdsd_item *items;
   struct tdsd_expr *top;
   struct tdsd_expr *where;
+  const char *into; /* the #table that SELECT ... INTO makes, or NULL */
   struct tdsd_source source;
   struct tdsd_select *next; /* UNION ALL */
 };
@@ -81,10 +83,17 @@ enum tdsd_op_kind {
   TDSD_OP_COMMIT,
   TDSD_OP_ROLLBACK, /* name: a savepoint, or NULL */
   TDSD_OP_SAVE,
-  TDSD_OP_WAITFOR,    /* exprs[0]: the delay as text */
-  TDSD_OP_EXEC,       /* name, arguments; slot: @rc or TDSD_NO_SLOT */
-  TDSD_OP_EXEC_TEXT,  /* exprs[0]: the text of EXEC (...) */
-  TDSD_OP_UNKNOWN,    /* a statement on a table; name: 208 */
+  TDSD_OP_WAITFOR,   /* exprs[0]: the delay as text */
+  TDSD_OP_EXEC,      /* name, arguments; slot: @rc or TDSD_NO_SLOT */
+  TDSD_OP_EXEC_TEXT, /* exprs[0]: the text of EXEC (...) */
+  TDSD_OP_UNKNOWN,   /* a statement on a table; name: 208 */
+  TDSD_OP_CREATE,    /* name; text: its columns */
+  TDSD_OP_DROP,      /* name; with_log: IF EXISTS */
+  TDSD_OP_USEROPTIONS,
+  TDSD_OP_CONTEXT_INFO, /* exprs[0] */
+  TDSD_OP_KILL,         /* exprs[0] */
+  TDSD_OP_EXECUTE_AS,   /* exprs[0]: of whom */
+  TDSD_OP_REVERT,
   TDSD_OP_JUMP,       /* target */
   TDSD_OP_JUMP_FALSE, /* target unless exprs[0] */
   TDSD_OP_RETURN,
@@ -106,7 +115,7 @@ struct tdsd_op {
   uint32_t slot;
   uint32_t target;
   uint32_t nexprs;
-  bool with_log; /* RAISERROR ... WITH LOG */
+  bool with_log; /* RAISERROR ... WITH LOG; DROP ... IF EXISTS */
   const char *name;
   const char *text;
   struct tdsd_expr **exprs;

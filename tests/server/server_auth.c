@@ -121,6 +121,7 @@ static void welcome(struct tdsd_session *session) {
   session->state.version = version;
   session->state.spid = session->spid;
   session->state.manners = &session->shared->manners;
+  tdsd_state_join(&session->state, &session->shared->world);
   tdsd_answer_session_open(&session->answerers, &session->shared->answerers,
                            &session->state);
   count_session(session);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "server_const.h"
-#include "server_text.h"
+#include "server_option.h"
 
 /* Between two calls of one message others get their turn. */
 #define REPLY_FULL 32768u
@@ -17,8 +17,7 @@ void tdsd_calls_init(struct tdsd_calls *calls,
   calls->state = state;
   calls->session = session;
   calls->stream.writer = *writer;
-  calls->stream.nocount =
-      tdsd_text_same(tdsd_state_get(state, "nocount", "off"), "on");
+  calls->stream.nocount = tdsd_option_on(state, "nocount");
 }
 
 static void begin_answer(struct tdsd_calls *calls,

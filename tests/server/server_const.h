@@ -81,6 +81,8 @@
 #define TDSD_DONE_COUNT   0x0010u
 #define TDSD_DONE_ATTN    0x0020u
 #define TDSD_CMD_SELECT   0x00C1u
+#define TDSD_CMD_CREATE   0x00C6u
+#define TDSD_CMD_DROP     0x00C7u
 #define TDSD_CMD_ROLLBACK 0x00D2u
 #define TDSD_CMD_BEGIN    0x00D4u
 #define TDSD_CMD_COMMIT   0x00D5u
@@ -121,6 +123,10 @@
 /* Prepared statements of one session, and the bytes of their texts. */
 #define TDSD_CAP_HANDLES      4096u
 #define TDSD_CAP_HANDLE_BYTES (16u * 1024u * 1024u)
+/* Temporary tables of one session, and what its SESSION_CONTEXT may hold (as in
+ * SQL Server). */
+#define TDSD_CAP_TEMPS        256u
+#define TDSD_CAP_CONTEXT      (1024u * 1024u)
 /* A response is held back while this much waits for a slow reader. */
 #define TDSD_CAP_OUTPUT       (256u * 1024u)
 /* Bytes read ahead from a client whose request is still running. */

@@ -11,6 +11,7 @@ struct tdsd_context {
   const struct tdsd_batch *batch;
   const struct tdsd_state *state;
   const struct tdsd_value *row; /* of the source; NULL without one */
+  uint32_t nesting;             /* @@NESTLEVEL */
   struct tdsd_fault *fault;
 };
 
@@ -54,7 +55,7 @@ int tdsd_arith(char op,
  * beyond what the type's length can say. */
 uint32_t tdsd_value_units(const struct tdsd_value *value);
 
-/* Functions and @@ names (server_builtin.c).  find returns the index; -1 if
+/* Functions and @@ names (server_function.c, server_global.c).  find returns the index; -1 if
  * there is none, for functions with the fault (195, or 174 for a wrong count). */
 int32_t tdsd_global_find(const char *name, size_t len);
 struct tdsd_type tdsd_global_type(uint32_t slot);

@@ -8,6 +8,9 @@
 /* 128 UTF-16 units take at most 384 bytes of UTF-8. */
 #define TDSD_NAME_BYTES (128u * 3u + 1u)
 
+/* A bit of flags2: the options of ODBC. */
+#define TDSD_LOGIN_ODBC 0x02u
+
 struct tdsd_login {
   uint32_t tds_version; /* as sent */
   uint32_t version;     /* the TDSD_V that will be spoken */

@@ -305,12 +305,12 @@ static int parse_waitfor(struct tdsd_parser *parser) {
   return tdsd_parse_set_exprs(op, &list);
 }
 
-/* INSERT, UPDATE, DELETE, CREATE ... on tables: there are none, so only the name
+/* INSERT, UPDATE, DELETE ... on tables: none has rows, so only the name
  * matters.  The rest of the statement is passed over up to a semicolon. */
 static int parse_table_statement(struct tdsd_parser *parser) {
-  static const char *const fillers[] = {
-      "insert",   "into",  "update", "delete", "from",
-      "truncate", "table", "drop",   "alter",  "merge"};
+  static const char *const fillers[] = {"insert", "into",  "update",
+                                        "delete", "from",  "truncate",
+                                        "table",  "alter", "merge"};
   struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_UNKNOWN);
   bool filler = true;
   if (op == NULL) {
@@ -364,7 +364,11 @@ static const struct {
     {"update", parse_table_statement},
     {"delete", parse_table_statement},
     {"truncate", parse_table_statement},
-    {"drop", parse_table_statement},
+    {"create", tdsd_parse_create},
+    {"drop", tdsd_parse_drop},
+    {"dbcc", tdsd_parse_dbcc},
+    {"kill", tdsd_parse_kill},
+    {"revert", tdsd_parse_revert},
     {"alter", parse_table_statement},
     {"merge", parse_table_statement},
 };

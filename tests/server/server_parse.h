@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* From T-SQL text to a batch.  server_parse.c holds the tools and small
- * statements, server_parse_set.c, _flow.c and _exec.c those they are named for,
- * server_parse_select.c queries, server_parse_expr.c expressions and types. */
+ * statements, server_parse_set.c, _flow.c, _exec.c and _object.c those they are named
+ * for, server_parse_select.c queries, server_parse_expr.c, _literal.c and _type.c
+ * what they are made of. */
 #ifndef TDSD_SERVER_PARSE_H
 #define TDSD_SERVER_PARSE_H
 
@@ -57,6 +58,7 @@ int tdsd_parse_enter(struct tdsd_parser *parser);
 void tdsd_parse_leave(struct tdsd_parser *parser);
 
 int tdsd_parse_value(struct tdsd_parser *parser, struct tdsd_expr **out_expr);
+int tdsd_parse_literal(struct tdsd_parser *parser, struct tdsd_expr **out_expr);
 int tdsd_parse_condition(struct tdsd_parser *parser,
                          struct tdsd_expr **out_expr);
 int tdsd_parse_type(struct tdsd_parser *parser,
@@ -93,6 +95,15 @@ int tdsd_parse_break(struct tdsd_parser *parser);
 int tdsd_parse_continue(struct tdsd_parser *parser);
 int tdsd_parse_return(struct tdsd_parser *parser);
 int tdsd_parse_exec(struct tdsd_parser *parser);
+int tdsd_parse_create(struct tdsd_parser *parser);
+int tdsd_parse_drop(struct tdsd_parser *parser);
+int tdsd_parse_dbcc(struct tdsd_parser *parser);
+int tdsd_parse_kill(struct tdsd_parser *parser);
+int tdsd_parse_revert(struct tdsd_parser *parser);
+/* EXECUTE AS, behind AS. */
+int tdsd_parse_execute_as(struct tdsd_parser *parser, struct tdsd_op *op);
+/* The columns in parentheses behind CREATE TABLE, as their text. */
+int tdsd_parse_columns(struct tdsd_parser *parser, const char **out_text);
 
 /* Appends an expression to a growing list in the arena. */
 struct tdsd_expr_list {

@@ -130,6 +130,9 @@ int tdsd_parse_exec(struct tdsd_parser *parser) {
   if (tdsd_lex_is_sign(&parser->token, "(")) {
     return parse_text(parser, op);
   }
+  if (tdsd_lex_is(&parser->token, "as")) {
+    return tdsd_parse_execute_as(parser, op);
+  }
   if (parser->token.lexeme == TDSD_LEX_VARIABLE &&
       (tdsd_parse_slot(parser, &op->slot) < 0 || tdsd_parse_next(parser) < 0 ||
        tdsd_parse_need_sign(parser, "=") < 0)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Expressions and type names.  Conditions and values share one grammar; which
+/* Expressions.  Conditions and values share one grammar; which
  * of the two came out is checked where it matters, as "1 = 1" is no value. */
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "server_const.h"
 #include "server_eval.h"
@@ -49,287 +49,6 @@ static bool is_condition(const struct tdsd_expr *expr) {
   /* Whoever answered 0 gave an expression.
    * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
   return expr->kind >= TDSD_EXPR_COMPARE;
-}
-
-/* Names of types and what they stand for; size 1 means a length may follow, 2
- * precision and scale, 3 a scale only. */
-static const struct type_name {
-  const char *name;
-  enum tdsd_kind kind;
-  uint8_t shape;
-} type_names[] = {
-    {"bit", TDSD_BIT, 0},
-    {"tinyint", TDSD_TINYINT, 0},
-    {"smallint", TDSD_SMALLINT, 0},
-    {"int", TDSD_INT, 0},
-    {"integer", TDSD_INT, 0},
-    {"bigint", TDSD_BIGINT, 0},
-    {"smallmoney", TDSD_SMALLMONEY, 0},
-    {"money", TDSD_MONEY, 0},
-    {"decimal", TDSD_DECIMAL, 2},
-    {"dec", TDSD_DECIMAL, 2},
-    {"numeric", TDSD_DECIMAL, 2},
-    {"real", TDSD_REAL, 0},
-    {"float", TDSD_FLOAT, 3},
-    {"char", TDSD_CHAR, 1},
-    {"character", TDSD_CHAR, 1},
-    {"varchar", TDSD_VARCHAR, 1},
-    {"nchar", TDSD_NCHAR, 1},
-    {"nvarchar", TDSD_NVARCHAR, 1},
-    {"binary", TDSD_BINARY, 1},
-    {"varbinary", TDSD_VARBINARY, 1},
-    {"date", TDSD_DATE, 0},
-    {"time", TDSD_TIME, 3},
-    {"smalldatetime", TDSD_SMALLDATETIME, 0},
-    {"datetime", TDSD_DATETIME, 0},
-    {"datetime2", TDSD_DATETIME2, 3},
-    {"datetimeoffset", TDSD_DATETIMEOFFSET, 3},
-    {"uniqueidentifier", TDSD_GUID, 0},
-};
-
-static int parse_size(struct tdsd_parser *parser, uint32_t *out_size) {
-  if (parser->token.lexeme != TDSD_LEX_NUMBER || parser->token.len > 9) {
-    return tdsd_parse_bad(parser);
-  }
-  *out_size = (uint32_t)strtoul(parser->token.text, NULL, 10);
-  return tdsd_parse_next(parser);
-}
-
-static int check_length(struct tdsd_parser *parser,
-                        const struct tdsd_type *type) {
-  uint32_t most = tdsd_kind_is_wide(type->kind) ? 4000 : 8000;
-  if (type->size == TDSD_SIZE_MAX || (type->size >= 1 && type->size <= most)) {
-    return 0;
-  }
-  return tdsd_fault_set(parser->fault, 131, 15,
-                        "The size (%u) given to the type '%s' exceeds the "
-                        "maximum allowed for any data type (%u).",
-                        type->size, tdsd_kind_name(type->kind), most);
-}
-
-static int parse_length(struct tdsd_parser *parser, struct tdsd_type *type) {
-  bool max = false;
-  bool may_max = type->kind == TDSD_VARCHAR || type->kind == TDSD_NVARCHAR ||
-                 type->kind == TDSD_VARBINARY;
-  if (may_max && tdsd_parse_eat(parser, "max", &max) < 0) {
-    return -1;
-  }
-  if (max) {
-    type->size = TDSD_SIZE_MAX;
-    return 0;
-  }
-  return parse_size(parser, &type->size) < 0 ? -1 : check_length(parser, type);
-}
-
-static int parse_precision(struct tdsd_parser *parser, struct tdsd_type *type) {
-  uint32_t precision = 0;
-  uint32_t scale = 0;
-  bool comma = false;
-  if (parse_size(parser, &precision) < 0 ||
-      tdsd_parse_eat_sign(parser, ",", &comma) < 0 ||
-      (comma && parse_size(parser, &scale) < 0)) {
-    return -1;
-  }
-  if (precision < 1 || precision > 38 || scale > precision) {
-    return tdsd_fault_set(parser->fault, 1002, 15,
-                          "Precision %u and scale %u are not allowed for "
-                          "numeric.",
-                          precision, scale);
-  }
-  type->precision = (uint8_t)precision;
-  type->scale = (uint8_t)scale;
-  return 0;
-}
-
-static int parse_scale(struct tdsd_parser *parser, struct tdsd_type *type) {
-  uint32_t scale = 0;
-  uint32_t most = type->kind == TDSD_FLOAT ? 53 : 7;
-  if (parse_size(parser, &scale) < 0) {
-    return -1;
-  }
-  if (scale > most) {
-    return tdsd_fault_set(parser->fault, 1002, 15,
-                          "Specified scale %u is invalid.", scale);
-  }
-  if (type->kind == TDSD_FLOAT) {
-    type->kind = scale >= 1 && scale <= 24 ? TDSD_REAL : TDSD_FLOAT;
-  } else {
-    type->scale = (uint8_t)scale;
-  }
-  return 0;
-}
-
-static int parse_shape(struct tdsd_parser *parser,
-                       uint8_t shape,
-                       struct tdsd_type *type) {
-  switch (shape) {
-  case 1:
-    return parse_length(parser, type);
-  case 2:
-    return parse_precision(parser, type);
-  case 3:
-    return parse_scale(parser, type);
-  default:
-    return tdsd_parse_bad(parser);
-  }
-}
-
-static const struct type_name *find_type(const char *name) {
-  for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
-    if (strcasecmp(name, type_names[i].name) == 0) {
-      return &type_names[i];
-    }
-  }
-  return NULL;
-}
-
-int tdsd_parse_type(struct tdsd_parser *parser,
-                    uint32_t default_size,
-                    struct tdsd_type *out_type) {
-  const char *whole = NULL;
-  const char *name = NULL;
-  if (tdsd_parse_dotted(parser, &whole, &name) < 0) {
-    return -1;
-  }
-  struct tdsd_type type = {.nullable = true, .precision = 18};
-  if (strcasecmp(name, "sysname") == 0) {
-    type.kind = TDSD_NVARCHAR;
-    type.size = 128;
-    *out_type = type;
-    return 0;
-  }
-  const struct type_name *found = find_type(name);
-  if (found == NULL) {
-    return tdsd_fault_set(parser->fault, 243, 16,
-                          "Type %.128s is not a defined system type.", whole);
-  }
-  type.kind = found->kind;
-  type.numeric = strcasecmp(name, "numeric") == 0;
-  type.size = found->shape == 1 ? default_size : 0;
-  type.scale = found->shape == 3 && found->kind != TDSD_FLOAT ? 7 : 0;
-  bool open = false;
-  if (tdsd_parse_eat_sign(parser, "(", &open) < 0) {
-    return -1;
-  }
-  if (open && (parse_shape(parser, found->shape, &type) < 0 ||
-               tdsd_parse_need_sign(parser, ")") < 0)) {
-    return -1;
-  }
-  *out_type = type;
-  return 0;
-}
-
-/* Literals. */
-
-static int text_literal(struct tdsd_parser *parser, struct tdsd_value *value) {
-  const struct tdsd_token *token = &parser->token;
-  if (token->lexeme == TDSD_LEX_WIDE) {
-    value->type.kind = TDSD_NVARCHAR;
-    value->bytes = token->text;
-    value->len = token->len;
-  } else {
-    char *narrow = tdsd_arena_take(parser->arena, token->len + 1);
-    if (narrow == NULL) {
-      return tdsd_parse_no_memory(parser);
-    }
-    value->type.kind = TDSD_VARCHAR;
-    value->bytes = narrow;
-    value->len = tdsd_text_narrow(token->text, token->len, narrow);
-  }
-  value->type.size = tdsd_value_units(value);
-  return 0;
-}
-
-static int binary_literal(struct tdsd_parser *parser,
-                          struct tdsd_value *value) {
-  const char *text = parser->token.text + 2;
-  size_t digits = parser->token.len - 2;
-  size_t len = (digits + 1) / 2;
-  char *bytes = tdsd_arena_take(parser->arena, len + 1);
-  if (bytes == NULL) {
-    return tdsd_parse_no_memory(parser);
-  }
-  /* An odd number of digits has a zero in front. */
-  size_t half = digits % 2;
-  for (size_t i = 0; i < digits; i++) {
-    int c = text[i] | 32;
-    int digit = c <= '9' ? c - '0' : c - 'a' + 10;
-    size_t at = (i + half) / 2;
-    bytes[at] = (char)((unsigned char)bytes[at] << 4 | digit);
-  }
-  value->type.kind = TDSD_VARBINARY;
-  value->type.size = len == 0 ? 1 : len > 8000 ? TDSD_SIZE_MAX : (uint32_t)len;
-  value->bytes = bytes;
-  value->len = len;
-  return 0;
-}
-
-static int number_literal(struct tdsd_parser *parser,
-                          struct tdsd_value *value) {
-  const struct tdsd_token *token = &parser->token;
-  if (tdsd_decimal_parse(token->text, token->len, value) < 0) {
-    return tdsd_fault_set(parser->fault, 1007, 15,
-                          "The number '%.*s' is out of the range for numeric "
-                          "representation (maximum precision 38).",
-                          (int)(token->len < 128 ? token->len : 128),
-                          token->text);
-  }
-  bool point = memchr(token->text, '.', token->len) != NULL;
-  if (!point && value->magnitude <= (tdsd_u128)INT32_MAX) {
-    value->type = (struct tdsd_type){.kind = TDSD_INT};
-    value->integer = (int64_t)value->magnitude;
-  }
-  return 0;
-}
-
-static int money_literal(struct tdsd_parser *parser, struct tdsd_value *value) {
-  struct tdsd_value text = {.type = {.kind = TDSD_VARCHAR, .size = 64}};
-  struct tdsd_type money = {.kind = TDSD_MONEY};
-  text.bytes = parser->token.text + 1;
-  text.len = parser->token.len - 1;
-  return tdsd_convert(&text, &money, 0, parser->arena, value, parser->fault);
-}
-
-static int parse_literal(struct tdsd_parser *parser,
-                         struct tdsd_expr **out_expr) {
-  struct tdsd_expr *expr = new_expr(parser, TDSD_EXPR_LITERAL, 0);
-  if (expr == NULL) {
-    return tdsd_parse_no_memory(parser);
-  }
-  int rc = 0;
-  switch (parser->token.lexeme) {
-  case TDSD_LEX_STRING:
-  case TDSD_LEX_WIDE:
-    rc = text_literal(parser, &expr->literal);
-    break;
-  case TDSD_LEX_BINARY:
-    rc = binary_literal(parser, &expr->literal);
-    break;
-  case TDSD_LEX_NUMBER:
-    rc = number_literal(parser, &expr->literal);
-    break;
-  case TDSD_LEX_MONEY:
-    rc = money_literal(parser, &expr->literal);
-    break;
-  case TDSD_LEX_FLOAT:
-    expr->literal.type.kind = TDSD_FLOAT;
-    expr->literal.real = strtod(
-        tdsd_arena_copy(parser->arena, parser->token.text, parser->token.len),
-        NULL);
-    break;
-  case TDSD_LEX_END:
-  case TDSD_LEX_WORD:
-  case TDSD_LEX_QUOTED:
-  case TDSD_LEX_VARIABLE:
-  case TDSD_LEX_SIGN:
-  default:
-    return tdsd_parse_bad(parser);
-  }
-  if (rc < 0 || tdsd_parse_next(parser) < 0) {
-    return -1;
-  }
-  *out_expr = expr;
-  return 0;
 }
 
 static int parse_null(struct tdsd_parser *parser, struct tdsd_expr **out_expr) {
@@ -427,26 +146,47 @@ static int parse_arguments(struct tdsd_parser *parser,
   return tdsd_parse_need_sign(parser, ")");
 }
 
-static int parse_call(struct tdsd_parser *parser,
-                      const char *name,
-                      struct tdsd_expr **out_expr) {
-  struct tdsd_expr_list list = {0};
+static int finish_call(struct tdsd_parser *parser,
+                       const char *name,
+                       struct tdsd_expr **args,
+                       uint32_t nargs,
+                       struct tdsd_expr **out_expr) {
   struct tdsd_expr *expr = new_expr(parser, TDSD_EXPR_CALL, 0);
   if (expr == NULL) {
     return tdsd_parse_no_memory(parser);
   }
-  if (parse_arguments(parser, &list) < 0) {
-    return -1;
-  }
-  int32_t slot = tdsd_function_find(name, list.n, parser->fault);
+  int32_t slot = tdsd_function_find(name, nargs, parser->fault);
   if (slot < 0) {
     return -1;
   }
   expr->slot = (uint32_t)slot;
-  expr->args = list.exprs;
-  expr->nargs = list.n;
+  expr->args = args;
+  expr->nargs = nargs;
   *out_expr = expr;
   return 0;
+}
+
+static int parse_call(struct tdsd_parser *parser,
+                      const char *name,
+                      struct tdsd_expr **out_expr) {
+  struct tdsd_expr_list list = {0};
+  return parse_arguments(parser, &list) < 0
+             ? -1
+             : finish_call(parser, name, list.exprs, list.n, out_expr);
+}
+
+/* Functions that are called without parentheses. */
+static const char *bare_function(const char *name) {
+  static const char *const names[][2] = {{"current_timestamp", "getdate"},
+                                         {"current_user", "current_user"},
+                                         {"session_user", "session_user"},
+                                         {"system_user", "system_user"}};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (strcasecmp(names[i][0], name) == 0) {
+      return names[i][1];
+    }
+  }
+  return NULL;
 }
 
 static int parse_column(struct tdsd_parser *parser,
@@ -495,8 +235,12 @@ static int parse_named(struct tdsd_parser *parser,
       tdsd_parse_eat_sign(parser, "(", &open) < 0) {
     return -1;
   }
-  return open ? parse_call(parser, whole, out_expr)
-              : parse_column(parser, last, out_expr);
+  if (open) {
+    return parse_call(parser, whole, out_expr);
+  }
+  const char *function = bare_function(whole);
+  return function == NULL ? parse_column(parser, last, out_expr)
+                          : finish_call(parser, function, NULL, 0, out_expr);
 }
 
 static int parse_or(struct tdsd_parser *parser, struct tdsd_expr **out_expr);
@@ -518,7 +262,7 @@ static int parse_primary(struct tdsd_parser *parser,
   if (token->lexeme == TDSD_LEX_WORD || token->lexeme == TDSD_LEX_QUOTED) {
     return parse_named(parser, out_expr);
   }
-  return parse_literal(parser, out_expr);
+  return tdsd_parse_literal(parser, out_expr);
 }
 
 /* A minus before a number makes a negative literal, so that it stays one. */

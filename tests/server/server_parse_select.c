@@ -5,6 +5,8 @@
 
 #include "server_const.h"
 #include "server_parse.h"
+#include "server_report.h"
+#include "server_temp.h"
 
 static bool is_alias(const struct tdsd_token *token) {
   return token->lexeme == TDSD_LEX_QUOTED || token->lexeme == TDSD_LEX_STRING ||
@@ -215,6 +217,20 @@ static int parse_rows(struct tdsd_parser *parser, struct tdsd_source *source) {
   return 0;
 }
 
+static int parse_sessions(struct tdsd_parser *parser,
+                          struct tdsd_source *source) {
+  const char *alias = NULL;
+  source->kind = TDSD_FROM_SESSIONS;
+  source->ncolumns = tdsd_report_columns();
+  if (take_columns(parser, source) < 0) {
+    return -1;
+  }
+  for (uint32_t i = 0; i < source->ncolumns; i++) {
+    source->names[i] = tdsd_report_column(i, &source->types[i]);
+  }
+  return parse_alias(parser, &alias);
+}
+
 /* What follows an unknown table cannot matter, so it is not looked at, but for
  * its balance of parentheses. */
 static int skip_rest(struct tdsd_parser *parser) {
@@ -251,7 +267,14 @@ static int parse_source(struct tdsd_parser *parser,
   if (open && strcasecmp(source->name, "dbo.rows") == 0) {
     return parse_rows(parser, source);
   }
-  source->kind = TDSD_FROM_UNKNOWN;
+  if (!open && strcasecmp(source->name, "sys.dm_exec_sessions") == 0) {
+    return parse_sessions(parser, source);
+  }
+  source->kind = TDSD_FROM_TABLE;
+  if (!open && tdsd_temp_is_name(last)) {
+    const char *alias = NULL;
+    return parse_alias(parser, &alias);
+  }
   if (open) {
     unsigned depth = 1;
     while (depth > 0 && parser->token.lexeme != TDSD_LEX_END) {
@@ -301,6 +324,15 @@ static int parse_top(struct tdsd_parser *parser, struct tdsd_select *select) {
   return tdsd_parse_next(parser);
 }
 
+static int parse_into(struct tdsd_parser *parser, struct tdsd_select *select) {
+  bool into = false;
+  const char *last = NULL;
+  if (tdsd_parse_eat(parser, "into", &into) < 0) {
+    return -1;
+  }
+  return into ? tdsd_parse_dotted(parser, &select->into, &last) : 0;
+}
+
 static int parse_one(struct tdsd_parser *parser,
                      struct tdsd_select **out_select) {
   struct tdsd_select *select = tdsd_arena_take(parser->arena, sizeof *select);
@@ -310,7 +342,7 @@ static int parse_one(struct tdsd_parser *parser,
     return tdsd_parse_no_memory(parser);
   }
   if (tdsd_parse_need(parser, "select") < 0 || parse_top(parser, select) < 0 ||
-      parse_items(parser, select) < 0 ||
+      parse_items(parser, select) < 0 || parse_into(parser, select) < 0 ||
       tdsd_parse_eat(parser, "from", &from) < 0 ||
       (from && parse_source(parser, &select->source) < 0) ||
       tdsd_parse_eat(parser, "where", &where) < 0 ||

@@ -113,12 +113,27 @@ static int parse_set_options(struct tdsd_parser *parser) {
   return 0;
 }
 
+static int parse_context_info(struct tdsd_parser *parser) {
+  struct tdsd_expr_list list = {0};
+  struct tdsd_expr *expr = NULL;
+  struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_CONTEXT_INFO);
+  if (op == NULL || tdsd_parse_next(parser) < 0 ||
+      tdsd_parse_value(parser, &expr) < 0 ||
+      tdsd_parse_append(parser, &list, expr) < 0) {
+    return -1;
+  }
+  return tdsd_parse_set_exprs(op, &list);
+}
+
 int tdsd_parse_set(struct tdsd_parser *parser) {
   if (tdsd_parse_next(parser) < 0) {
     return -1;
   }
   if (parser->token.lexeme == TDSD_LEX_VARIABLE) {
     return parse_set_variable(parser);
+  }
+  if (tdsd_lex_is(&parser->token, "context_info")) {
+    return parse_context_info(parser);
   }
   if (tdsd_lex_is(&parser->token, "transaction") ||
       tdsd_lex_is(&parser->token, "tran")) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Procedures that clients call around their work.  There are no tables, so the
  * catalogue has the right columns and no rows. */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -99,6 +100,83 @@ static int run_columns(struct tdsd_invoke *invoke, struct tdsd_fault *fault) {
   return 0;
 }
 
+static int missing(struct tdsd_invoke *invoke,
+                   const char *parameter,
+                   struct tdsd_fault *fault) {
+  return tdsd_fault_set(fault, 201, 16,
+                        "Procedure or function '%.128s' expects parameter "
+                        "'%s', which was not supplied.",
+                        invoke->name, parameter);
+}
+
+static bool is_true(const struct tdsd_variable *arg) {
+  return arg != NULL && !arg->value.is_null && arg->value.integer != 0;
+}
+
+static int run_set_session_context(struct tdsd_invoke *invoke,
+                                   struct tdsd_fault *fault) {
+  const struct tdsd_variable *value = tdsd_invoke_arg(invoke, 1, "@value");
+  const char *key = NULL;
+  size_t len = 0;
+  if (tdsd_invoke_text(invoke, 0, "@key", &key, &len, fault) < 0) {
+    return -1;
+  }
+  if (key == NULL || len == 0 || value == NULL) {
+    return missing(invoke, value == NULL && len != 0 ? "@value" : "@key",
+                   fault);
+  }
+  if (value->value.len > 8000) {
+    return tdsd_fault_set(fault, 15666, 16,
+                          "The value for key '%.128s' has more than 8000 "
+                          "bytes.",
+                          key);
+  }
+  return tdsd_context_set(&invoke->state->context, key, &value->value,
+                          is_true(tdsd_invoke_arg(invoke, 2, "@read_only")),
+                          fault);
+}
+
+/* Any role and password will do: what matters is that the session has one. */
+static int run_setapprole(struct tdsd_invoke *invoke,
+                          struct tdsd_fault *fault) {
+  static const char cookie[] = "tdsd's only cookie";
+  struct tdsd_state *state = invoke->state;
+  struct tdsd_variable *out = tdsd_invoke_arg(invoke, 4, "@cookie");
+  const char *role = NULL;
+  size_t len = 0;
+  if (tdsd_invoke_text(invoke, 0, "@rolename", &role, &len, fault) < 0) {
+    return -1;
+  }
+  if (role == NULL || len == 0) {
+    return missing(invoke, "@rolename", fault);
+  }
+  if (state->app_role[0] != 0) {
+    return tdsd_fault_set(fault, 2762, 16,
+                          "sp_setapprole was not invoked correctly: an "
+                          "application role is active already.");
+  }
+  (void)snprintf(state->app_role, sizeof state->app_role, "%.63s", role);
+  if (out != NULL && is_true(tdsd_invoke_arg(invoke, 3, "@fCreateCookie"))) {
+    out->value = (struct tdsd_value){
+        .type = {.kind = TDSD_VARBINARY, .size = 8000, .nullable = true},
+        .bytes = cookie,
+        .len = sizeof cookie - 1};
+  }
+  return 0;
+}
+
+static int run_unsetapprole(struct tdsd_invoke *invoke,
+                            struct tdsd_fault *fault) {
+  if (invoke->state->app_role[0] == 0 ||
+      tdsd_invoke_arg(invoke, 0, "@cookie") == NULL) {
+    return tdsd_fault_set(fault, 15592, 16,
+                          "Cannot unset application role because none was set "
+                          "or the cookie is invalid.");
+  }
+  invoke->state->app_role[0] = 0;
+  return 0;
+}
+
 static const struct {
   const char *name;
   int (*run)(struct tdsd_invoke *invoke, struct tdsd_fault *fault);
@@ -106,6 +184,9 @@ static const struct {
     {"sp_datatype_info", run_datatype_info},
     {"sp_datatype_info_90", run_datatype_info},
     {"sp_datatype_info_100", run_datatype_info},
+    {"sp_set_session_context", run_set_session_context},
+    {"sp_setapprole", run_setapprole},
+    {"sp_unsetapprole", run_unsetapprole},
     {"sp_tables", run_tables},
     {"sp_columns", run_columns},
     {"sp_columns_90", run_columns},

@@ -110,6 +110,22 @@ static int check_descriptor(struct tdsd_session *session,
   return -1;
 }
 
+/* A session that acts as somebody else cannot be given to another. */
+static bool refuse_reset(struct tdsd_session *session) {
+  struct tdsd_fault fault;
+  if (!tdsd_state_is_other(&session->state)) {
+    return false;
+  }
+  (void)tdsd_fault_set(&fault, 18059, 20,
+                       "The connection has been dropped because the principal "
+                       "that opened it subsequently assumed a new security "
+                       "context, and then tried to reset the connection under "
+                       "its impersonated security context.");
+  tdsd_session_fault(session, &fault);
+  tdsd_session_end(session);
+  return true;
+}
+
 /* The acknowledgement is the first token of the response. */
 static void reset(struct tdsd_session *session) {
   struct tdsd_writer writer = tdsd_session_writer(session);
@@ -229,6 +245,9 @@ void tdsd_session_request(struct tdsd_session *session, uint64_t now_ns) {
   }
   uint64_t before = session->state.descriptor;
   if (session->joiner.reset != 0) {
+    if (refuse_reset(session)) {
+      return;
+    }
     reset(session);
   }
   if (check_descriptor(session, &request, before) == 0) {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* SELECT at work: types are settled over all parts of a UNION ALL, then rows are
  * computed one by one, each in memory of its own. */
+#include <stdio.h>
 #include <string.h>
 
 #include "server_const.h"
 #include "server_eval.h"
+#include "server_option.h"
+#include "server_report.h"
 #include "server_sql.h"
 
 /* Rows between two looks at the size of the reply. */
@@ -17,11 +20,9 @@ static int no_memory(struct tdsd_exec *exec) {
 
 static struct tdsd_context context_of(struct tdsd_exec *exec,
                                       const struct tdsd_value *row) {
-  return (struct tdsd_context){.arena = &exec->scratch,
-                               .batch = &exec->batch,
-                               .state = exec->state,
-                               .row = row,
-                               .fault = &exec->fault};
+  struct tdsd_context context = tdsd_exec_context(exec);
+  context.row = row;
+  return context;
 }
 
 /* The columns of VALUES have the type in which all rows meet. */
@@ -39,6 +40,16 @@ static int bind_values(struct tdsd_exec *exec, struct tdsd_source *source) {
   return 0;
 }
 
+static int bind_table(struct tdsd_exec *exec, struct tdsd_source *source) {
+  const struct tdsd_temp *temp =
+      tdsd_temp_find(&exec->state->temps, source->name);
+  source->ncolumns = 0;
+  return temp == NULL || !tdsd_temp_is_name(source->name)
+             ? tdsd_fault_set(&exec->fault, 208, 16,
+                              "Invalid object name '%.128s'.", source->name)
+             : tdsd_exec_read_columns(exec, temp->columns, source);
+}
+
 static int bind_source(struct tdsd_exec *exec, struct tdsd_source *source) {
   switch (source->kind) {
   case TDSD_FROM_VALUES:
@@ -46,9 +57,10 @@ static int bind_source(struct tdsd_exec *exec, struct tdsd_source *source) {
   case TDSD_FROM_ROWS:
     source->types[0] = (struct tdsd_type){.kind = TDSD_INT};
     return tdsd_bind(source->count, NULL, &exec->batch, &exec->fault);
-  case TDSD_FROM_UNKNOWN:
-    return tdsd_fault_set(&exec->fault, 208, 16,
-                          "Invalid object name '%.128s'.", source->name);
+  case TDSD_FROM_TABLE:
+    return bind_table(exec, source);
+  case TDSD_FROM_SESSIONS:
+    return 0;
   case TDSD_FROM_NOTHING:
   default:
     return 0;
@@ -169,8 +181,13 @@ static int begin_part(struct tdsd_exec *exec, struct tdsd_select *select) {
   exec->at = 0;
   exec->end = 1;
   exec->limit = UINT64_MAX;
-  if (select->source.kind == TDSD_FROM_VALUES) {
+  if (tdsd_option_on(exec->state, "fmtonly") ||
+      select->source.kind == TDSD_FROM_TABLE) {
+    exec->end = 0;
+  } else if (select->source.kind == TDSD_FROM_VALUES) {
     exec->end = select->source.nrows;
+  } else if (select->source.kind == TDSD_FROM_SESSIONS) {
+    exec->end = tdsd_report_sessions(exec->state);
   } else if (select->source.kind == TDSD_FROM_ROWS &&
              evaluate_count(exec, select->source.count, &exec->end) < 0) {
     return -1;
@@ -180,7 +197,14 @@ static int begin_part(struct tdsd_exec *exec, struct tdsd_select *select) {
 }
 
 static void fail(struct tdsd_exec *exec) {
+  /* A result that has begun is ended even if a CATCH takes its error. */
+  bool caught = exec->fault.class < 20 &&
+                (exec->op->handler != TDSD_NO_SLOT || exec->answer->catching);
   exec->part = NULL;
+  if (exec->described && caught) {
+    tdsd_stream_done(exec->stream, TDSD_DONE_COUNT, TDSD_CMD_SELECT,
+                     exec->sent);
+  }
   tdsd_exec_fail(exec, TDSD_CMD_SELECT);
 }
 
@@ -188,9 +212,40 @@ static bool assigns(const struct tdsd_exec *exec) {
   return exec->first->items[0].variable >= 0;
 }
 
+/* SELECT ... INTO #t makes the table; its rows are counted and not kept. */
+static void make_table(struct tdsd_exec *exec, struct tdsd_select *select) {
+  char *text = tdsd_arena_take(&exec->scratch, exec->ncolumns * 512u + 1);
+  size_t len = 0;
+  if (text == NULL) {
+    (void)no_memory(exec);
+    fail(exec);
+    return;
+  }
+  for (uint32_t i = 0; i < exec->ncolumns; i++) {
+    const struct tdsd_column *column = &exec->columns[i];
+    if (column->name[0] == 0) {
+      (void)tdsd_fault_set(&exec->fault, 1038, 15,
+                           "An object or column name is missing or empty. For "
+                           "SELECT INTO statements, verify each column has a "
+                           "name.");
+      fail(exec);
+      return;
+    }
+    char type[64];
+    tdsd_type_print(&column->type, type, sizeof type);
+    int n = snprintf(text + len, 512, "%s[%.384s] %s", i == 0 ? "" : ", ",
+                     column->name, type);
+    len += n < 0 ? 0 : (size_t)n;
+  }
+  if (tdsd_exec_create(exec, select->into, text) < 0) {
+    fail(exec);
+  }
+}
+
 void tdsd_select_begin(struct tdsd_exec *exec, struct tdsd_select *select) {
   exec->first = select;
   exec->sent = 0;
+  exec->described = false;
   struct tdsd_select *part = select;
   do {
     if (bind_part(exec, part) < 0) {
@@ -203,9 +258,12 @@ void tdsd_select_begin(struct tdsd_exec *exec, struct tdsd_select *select) {
     fail(exec);
     return;
   }
-  if (!assigns(exec)) {
+  if (select->into != NULL) {
+    make_table(exec, select);
+  } else if (!assigns(exec)) {
     tdsd_stream_flush(exec->stream);
     tdsd_write_columns(&exec->stream->writer, exec->columns, exec->ncolumns);
+    exec->described = true;
   }
 }
 
@@ -223,6 +281,12 @@ static int source_row(struct tdsd_exec *exec, struct tdsd_value **out_row) {
   if (source->kind == TDSD_FROM_ROWS && row != NULL) {
     row[0] = (struct tdsd_value){.type = source->types[0],
                                  .integer = (int64_t)exec->at + 1};
+  }
+  if (source->kind == TDSD_FROM_SESSIONS && row != NULL) {
+    /* A session that has gone meanwhile leaves its row empty. */
+    int rc = tdsd_report_row(exec->state, exec->at, &exec->scratch, row);
+    *out_row = rc == 1 ? row : NULL;
+    return rc < 0 ? no_memory(exec) : 0;
   }
   for (uint32_t i = 0; source->kind == TDSD_FROM_VALUES && i < source->ncolumns;
        i++) {
@@ -252,6 +316,9 @@ static int give_row(struct tdsd_exec *exec, const struct tdsd_value *row) {
       return -1;
     }
   }
+  if (exec->first->into != NULL) {
+    return 0;
+  }
   if (!assigns(exec)) {
     tdsd_write_row(&exec->stream->writer, exec->columns, values,
                    exec->ncolumns);
@@ -272,6 +339,10 @@ static int one_row(struct tdsd_exec *exec) {
   tdsd_arena_fini(&exec->scratch);
   if (source_row(exec, &row) < 0) {
     return -1;
+  }
+  if (row == NULL && exec->part->source.ncolumns != 0) {
+    exec->at = exec->end;
+    return 0;
   }
   if (exec->part->where != NULL) {
     struct tdsd_context context = context_of(exec, row);

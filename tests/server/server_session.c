@@ -80,6 +80,10 @@ void tdsd_session_refuse(struct tdsd_session *session, const char *problem) {
   say_and_end(session, &fault);
 }
 
+void tdsd_session_end(struct tdsd_session *session) {
+  end(session);
+}
+
 void tdsd_session_kill(struct tdsd_session *session) {
   struct tdsd_fault fault;
   (void)tdsd_fault_set(&fault, 596, 21,

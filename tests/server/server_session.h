@@ -71,6 +71,9 @@ void tdsd_session_run(struct tdsd_session *session, uint64_t now_ns);
 
 /* For the session's own files. */
 
+/* Nothing more is taken or answered; out is still to be sent. */
+void tdsd_session_end(struct tdsd_session *session);
+
 /* A writer of this session's reply. */
 struct tdsd_writer tdsd_session_writer(struct tdsd_session *session);
 /* Cuts the reply into packets and ends the message. */

@@ -59,6 +59,7 @@ struct tdsd_shared {
   struct tdsd_faults faults;
   struct tdsd_answerers answerers; /* scripts, SQLite; set up before serving */
   struct tdsd_manners manners;
+  struct tdsd_world world;      /* the sessions that are logged in */
   struct tdsd_tap *tap;         /* NULL = no tap */
   struct tdsd_tls_context *tls; /* NULL = no TLS */
 };

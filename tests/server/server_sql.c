@@ -162,6 +162,7 @@ struct tdsd_context tdsd_exec_context(struct tdsd_exec *exec) {
   return (struct tdsd_context){.arena = &exec->scratch,
                                .batch = &exec->batch,
                                .state = exec->state,
+                               .nesting = exec->answer->nesting,
                                .fault = &exec->fault};
 }
 
@@ -260,9 +261,17 @@ static int run(struct tdsd_exec *exec,
   case TDSD_OP_ROLLBACK:
   case TDSD_OP_SAVE:
   case TDSD_OP_WAITFOR:
-  case TDSD_OP_UNKNOWN:
-  default:
     return tdsd_exec_statement(exec, op, now_ns);
+  case TDSD_OP_UNKNOWN:
+  case TDSD_OP_CREATE:
+  case TDSD_OP_DROP:
+  case TDSD_OP_USEROPTIONS:
+  case TDSD_OP_CONTEXT_INFO:
+  case TDSD_OP_KILL:
+  case TDSD_OP_EXECUTE_AS:
+  case TDSD_OP_REVERT:
+  default:
+    return tdsd_exec_object(exec, op);
   }
 }
 

@@ -3,9 +3,9 @@
  * blocks: WAITFOR and long results hand control back with a word on when to go
  * on.  It is the answerer of last resort (server_answer.h).
  *
- * server_sql.c is the machine, server_statement.c holds statements,
- * server_raise.c messages and errors, server_exec.c EXEC, server_select.c
- * SELECT. */
+ * server_sql.c is the machine, server_statement.c and server_object.c hold
+ * statements, server_raise.c messages and errors, server_exec.c EXEC,
+ * server_select.c SELECT. */
 #ifndef TDSD_SERVER_SQL_H
 #define TDSD_SERVER_SQL_H
 
@@ -48,6 +48,7 @@ struct tdsd_exec {
   uint64_t end;   /* rows of the part's source */
   uint64_t sent;  /* rows sent of the SELECT */
   uint64_t limit; /* rows the part may still give (TOP) */
+  bool described; /* its COLMETADATA has been written */
 };
 
 /* For the executor's own files. */
@@ -91,6 +92,18 @@ int tdsd_exec_throw(struct tdsd_exec *exec, const struct tdsd_op *op);
 int tdsd_exec_statement(struct tdsd_exec *exec,
                         const struct tdsd_op *op,
                         uint64_t now_ns);
+
+int tdsd_exec_object(struct tdsd_exec *exec, const struct tdsd_op *op);
+
+/* Makes a #temporary table of these columns ("a int, b bit"). */
+int tdsd_exec_create(struct tdsd_exec *exec,
+                     const char *name,
+                     const char *columns);
+
+/* Reads the columns of a table into names and types of a source. */
+int tdsd_exec_read_columns(struct tdsd_exec *exec,
+                           const char *text,
+                           struct tdsd_source *source);
 
 /* EXEC: begins, or answers at once; then exec->nested is under way (its by is
  * not NULL) until tdsd_exec_return() is told how it ended. */

@@ -19,12 +19,16 @@ static void set_defaults(struct tdsd_state *state) {
   copy(state->language, sizeof state->language, state->base_language);
   state->noptions = 0;
   state->xact_abort = false;
+  state->has_context_info = false;
+  state->app_role[0] = 0;
+  state->nimpersonated = 0;
   state->rowcount = 0;
   state->error = 0;
 }
 
 void tdsd_state_init(struct tdsd_state *state, const struct tdsd_login *login) {
   *state = (struct tdsd_state){.isolation = 2};
+  state->odbc = (login->flags2 & TDSD_LOGIN_ODBC) != 0;
   copy(state->login, sizeof state->login, login->user);
   copy(state->host, sizeof state->host, login->host);
   copy(state->app, sizeof state->app, login->app);
@@ -46,21 +50,66 @@ void tdsd_state_reset(struct tdsd_state *state, bool keep_transaction) {
   }
   tdsd_handle_drop_all(&state->handles,
                        manners == NULL || !manners->handles_go_on);
+  tdsd_temp_drop_all(&state->temps);
+  tdsd_context_clear(&state->context);
+  state->resets++;
+}
+
+const char *tdsd_state_user(const struct tdsd_state *state) {
+  return state->nimpersonated != 0
+             ? state->impersonated[state->nimpersonated - 1]
+             : state->login;
+}
+
+bool tdsd_state_is_other(const struct tdsd_state *state) {
+  return state->app_role[0] != 0 || state->nimpersonated != 0;
+}
+
+void tdsd_state_join(struct tdsd_state *state, struct tdsd_world *world) {
+  state->world = world;
+  state->next = world->first;
+  world->first = state;
+}
+
+static void leave(struct tdsd_state *state) {
+  if (state->world == NULL) {
+    return;
+  }
+  struct tdsd_state **at = &state->world->first;
+  while (*at != state) {
+    at = &(*at)->next;
+  }
+  *at = state->next;
+  state->world = NULL;
 }
 
 void tdsd_state_fini(struct tdsd_state *state) {
+  leave(state);
   tdsd_handle_drop_all(&state->handles, true);
+  tdsd_temp_drop_all(&state->temps);
+  tdsd_context_clear(&state->context);
+}
+
+/* Numbered as SQL Server numbers its own. */
+static const char *const databases[] = {"",     "master", "tempdb", "model",
+                                        "msdb", "weir",   "test"};
+
+int32_t tdsd_state_database_id(const char *name) {
+  int32_t id = (int32_t)(sizeof databases / sizeof databases[0]) - 1;
+  while (id > 0 && !tdsd_text_same(databases[id], name)) {
+    id--;
+  }
+  return id;
+}
+
+const char *tdsd_state_database_name(int32_t id) {
+  return id > 0 && id < (int32_t)(sizeof databases / sizeof databases[0])
+             ? databases[id]
+             : NULL;
 }
 
 bool tdsd_state_has_database(const char *name) {
-  static const char *const names[] = {"master", "tempdb", "model",
-                                      "msdb",   "weir",   "test"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    if (tdsd_text_same(names[i], name)) {
-      return true;
-    }
-  }
-  return false;
+  return tdsd_state_database_id(name) != 0;
 }
 
 bool tdsd_state_set(struct tdsd_state *state,

@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server_context.h"
 #include "server_handle.h"
 #include "server_login.h"
+#include "server_temp.h"
 #include "server_value.h"
 
 #define TDSD_SAVEPOINTS_MAX 32u
@@ -27,7 +29,21 @@ struct tdsd_manners {
   bool isolation_resets; /* a reset restores the isolation level, too */
 };
 
+/* What the sessions of a server see of one another. */
+struct tdsd_world {
+  struct tdsd_state *first; /* those that are logged in */
+  /* Ends a session as KILL does.  Returns false if there is none of that number.
+   * NULL = nobody can be killed. */
+  bool (*kill)(void *user, uint16_t spid);
+  void *user;
+};
+
+/* EXECUTE AS within one another. */
+#define TDSD_IMPERSONATIONS_MAX 32u
+
 struct tdsd_state {
+  struct tdsd_world *world; /* NULL = alone */
+  struct tdsd_state *next;  /* in the world */
   uint16_t spid;
   uint32_t version;
   char login[TDSD_NAME_BYTES];
@@ -48,6 +64,16 @@ struct tdsd_state {
   char savepoints[TDSD_SAVEPOINTS_MAX][TDSD_OPTION_BYTES];
   uint32_t nsavepoints;
   struct tdsd_handles handles;
+  struct tdsd_temps temps;
+  struct tdsd_session_context context;
+  uint8_t context_info[128];
+  bool has_context_info;
+  char app_role[TDSD_OPTION_BYTES]; /* of sp_setapprole; empty = none */
+  /* Who EXECUTE AS has made of the session, the innermost last. */
+  char impersonated[TDSD_IMPERSONATIONS_MAX][TDSD_OPTION_BYTES];
+  uint32_t nimpersonated;
+  uint32_t resets;                    /* how often it was reset */
+  bool odbc;                          /* the login asked for ODBC's options */
   const struct tdsd_fault *caught;    /* by the CATCH at hand; NULL = none */
   const struct tdsd_manners *manners; /* NULL = as SQL Server does */
   int64_t rowcount;                   /* @@ROWCOUNT */
@@ -61,7 +87,21 @@ void tdsd_state_init(struct tdsd_state *state, const struct tdsd_login *login);
  * isolation level; the transaction is rolled back unless keep_transaction. */
 void tdsd_state_reset(struct tdsd_state *state, bool keep_transaction);
 
-/* Frees what the state holds. */
+/* Who the session acts as. */
+const char *tdsd_state_user(const struct tdsd_state *state);
+
+/* Whether a reset cannot be: an application role, an EXECUTE AS that was not
+ * reverted. */
+bool tdsd_state_is_other(const struct tdsd_state *state);
+
+/* The number of a database, and its name; 0 and NULL if there is none. */
+int32_t tdsd_state_database_id(const char *name);
+const char *tdsd_state_database_name(int32_t id);
+
+/* Makes the session seen by others, until tdsd_state_fini(). */
+void tdsd_state_join(struct tdsd_state *state, struct tdsd_world *world);
+
+/* Frees what the state holds, and leaves the world. */
 void tdsd_state_fini(struct tdsd_state *state);
 
 /* Whether the server has this database. */

@@ -5,6 +5,7 @@
 
 #include "server_const.h"
 #include "server_eval.h"
+#include "server_option.h"
 #include "server_sql.h"
 #include "server_text.h"
 #include "server_tran.h"
@@ -26,7 +27,7 @@ static int run_set_option(struct tdsd_exec *exec, const struct tdsd_op *op) {
     exec->state->isolation = (uint8_t)(op->text[0] - '0');
   } else if (tdsd_text_same(op->name, "language")) {
     change_language(exec, op->text);
-  } else if (!tdsd_state_set(exec->state, op->name, op->text)) {
+  } else if (!tdsd_option_set(exec->state, op->name, op->text)) {
     return tdsd_fault_set(&exec->fault, 195, 15,
                           "'%.64s' is not a recognized SET option.", op->name);
   }
@@ -121,11 +122,6 @@ static int begin_wait(struct tdsd_exec *exec,
   return 0;
 }
 
-static int unknown_table(struct tdsd_exec *exec, const struct tdsd_op *op) {
-  return tdsd_fault_set(&exec->fault, 208, 16, "Invalid object name '%.128s'.",
-                        op->name);
-}
-
 int tdsd_exec_statement(struct tdsd_exec *exec,
                         const struct tdsd_op *op,
                         uint64_t now_ns) {
@@ -141,8 +137,6 @@ int tdsd_exec_statement(struct tdsd_exec *exec,
     return run_tran(exec, op);
   case TDSD_OP_WAITFOR:
     return begin_wait(exec, op, now_ns);
-  case TDSD_OP_UNKNOWN:
-    return unknown_table(exec, op);
   default:
     tdsd_stream_done(exec->stream, 0, TDSD_CMD_SET, 0);
     return 0;

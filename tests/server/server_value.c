@@ -46,6 +46,24 @@ const char *tdsd_kind_name(enum tdsd_kind kind) {
   return names[kind];
 }
 
+void tdsd_type_print(const struct tdsd_type *type, char *out, size_t cap) {
+  const char *name = tdsd_kind_name(type->kind);
+  bool scaled = type->kind == TDSD_TIME || type->kind == TDSD_DATETIME2 ||
+                type->kind == TDSD_DATETIMEOFFSET;
+  if (type->size == TDSD_SIZE_MAX) {
+    (void)snprintf(out, cap, "%s(max)", name);
+  } else if (type->kind <= TDSD_NVARCHAR) {
+    (void)snprintf(out, cap, "%s(%u)", name, (unsigned)type->size);
+  } else if (type->kind == TDSD_DECIMAL) {
+    (void)snprintf(out, cap, "%s(%u,%u)", type->numeric ? "numeric" : "decimal",
+                   (unsigned)type->precision, (unsigned)type->scale);
+  } else if (scaled) {
+    (void)snprintf(out, cap, "%s(%u)", name, (unsigned)type->scale);
+  } else {
+    (void)snprintf(out, cap, "%s", name);
+  }
+}
+
 bool tdsd_kind_is_text(enum tdsd_kind kind) {
   return kind >= TDSD_CHAR && kind <= TDSD_NVARCHAR;
 }

@@ -93,6 +93,9 @@ int tdsd_fault_set(struct tdsd_fault *fault,
 /* The type's name in T-SQL. */
 const char *tdsd_kind_name(enum tdsd_kind kind);
 
+/* The type as a declaration, such as "nvarchar(10)". */
+void tdsd_type_print(const struct tdsd_type *type, char *out, size_t cap);
+
 bool tdsd_kind_is_text(enum tdsd_kind kind);
 bool tdsd_kind_is_wide(enum tdsd_kind kind); /* nchar, nvarchar */
 bool tdsd_kind_is_binary(enum tdsd_kind kind);
