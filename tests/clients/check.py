@@ -33,6 +33,7 @@ BUILD = os.environ.get("WEIR_BUILD_DIR", "")
 RUN_LIMIT_S = 150
 END_LIMIT_S = 10
 SKIPPED = 77
+MOST_SHOWN = 60  # failures of a mode
 
 # What tdsd is right to log: steps ask for it, or README.md's table has it.
 RIGHT = ["login of .* refused", "a stale transaction descriptor"]
@@ -40,14 +41,16 @@ RIGHT = ["login of .* refused", "a stale transaction descriptor"]
 
 class Tally:
     def __init__(self):
-        self.passed = self.failed = self.gaps = 0
+        self.passed = self.failed = self.gaps = self.shown = 0
 
     def good(self):
         self.passed += 1
 
     def bad(self, what):
         self.failed += 1
-        print("FAILED: " + what)
+        self.shown += 1
+        if self.shown <= MOST_SHOWN:
+            print("FAILED: " + what)
 
     def check(self, is_good, what):
         if is_good:
@@ -214,6 +217,7 @@ def judge_refusal(mode, output, tally):
 
 def run_mode(client, command, mode, only, gaps, tally):
     before = tally.passed, tally.failed, tally.gaps
+    tally.shown = 0
     with open(os.path.join(HERE, "steps.json"), encoding="utf-8") as file:
         steps = [step for step in step_names(json.load(file))
                  if fnmatch.fnmatchcase(step, only)]

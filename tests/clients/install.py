@@ -66,6 +66,11 @@ def sqlclient(build):
     return ["dotnet", program]
 
 
+def runner(name):
+    return lambda build: ["/usr/bin/python3", "-B",
+                          os.path.join(HERE, f"run_{name}.py")]
+
+
 def missing(name):
     """Why a client cannot be had here, or None."""
     if name == "sqlclient" and shutil.which("dotnet") is None:
@@ -78,4 +83,9 @@ def client(name, build):
     problem = missing(name)
     if problem:
         return None, problem
-    return {"tedious": tedious, "sqlclient": sqlclient}[name](build), None
+    return CLIENTS[name](build), None
+
+
+CLIENTS = {"tedious": tedious, "sqlclient": sqlclient,
+           "freetds": runner("freetds"), "pymssql": runner("pymssql"),
+           "pyodbc": runner("pyodbc")}

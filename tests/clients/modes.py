@@ -58,4 +58,23 @@ SQLCLIENT = [
     refused("strict", "mandatory+trust", "pre-login handshake"),
 ]
 
-MODES = {"tedious": TEDIOUS, "sqlclient": SQLCLIENT}
+# FreeTDS knows no TDS 8; its TLS is GnuTLS.  pymssql and pyodbc are on top of it.
+FREETDS = [
+    works("off", "off"),
+    works("off", "request"),
+    works("login-only", "off"),
+    works("login-only", "request"),
+    works("login-only", "require"),
+    works("self-signed", "off"),
+    works("self-signed", "request"),
+    works("self-signed", "require"),
+    works("self-signed", "require+ca"),
+    refused("off", "require", "."),
+    refused("self-signed", "require+ca", ".", "other"),
+    refused("self-signed", "require+ca", ".", "misnamed"),
+    refused("strict", "require", "."),
+    refused("strict", "strict", "."),
+]
+
+MODES = {"tedious": TEDIOUS, "sqlclient": SQLCLIENT, "freetds": FREETDS,
+         "pymssql": FREETDS, "pyodbc": FREETDS}

@@ -22,9 +22,10 @@ sealed class Bench(Dictionary<string, string> args)
         var parts = args["tls"].Split('+');
         var settings = new SqlConnectionStringBuilder
         {
-            DataSource = "tcp:localhost," + args["port"],
+            DataSource = "tcp:127.0.0.1," + args["port"],
             UserID = "sa",
             Password = "x",
+            HostNameInCertificate = "localhost",
             Pooling = false,
             ConnectTimeout = 20,
             Encrypt = SqlConnectionEncryptOption.Parse(parts[0]),

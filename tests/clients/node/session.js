@@ -27,14 +27,14 @@ class Session {
     this.events = [];
     this.ended = false;
     this.connection = new Connection({
-      server: 'localhost',
+      server: '127.0.0.1',
       authentication: authentication || {
         type: 'default',
         options: { userName: 'sa', password: 'x', ...login },
       },
       options: {
         port: Number(args.port), connectTimeout: 20000, requestTimeout: 60000,
-        lowerCaseGuids: true, ...tlsOptions(args.tls, args.cert), ...options,
+        lowerCaseGuids: true, serverName: 'localhost', ...tlsOptions(args.tls, args.cert), ...options,
       },
     });
     this.connection.on('infoMessage', (m) => {
