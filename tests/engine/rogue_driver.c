@@ -249,6 +249,9 @@ static weir_drv_status run_connect(weir_drv_conn *c,
                                    struct weir_drv_error *err) {
   (void)a;
   c->steps = 0;
+  if (is(c, "connect tells outputs")) {
+    return WEIR_DRV_OUT;
+  }
   if (of(c, "stream ")) {
     return open_stream(c, wait, err);
   }
@@ -317,6 +320,9 @@ static weir_drv_status run_exec(weir_drv_conn *c,
   (void)a;
   (void)err;
   c->steps = 0;
+  if (of(c, "exec out")) {
+    return WEIR_DRV_OUT;
+  }
   if (of(c, "exec stray cell") || is(c, "exec half a row") ||
       is(c, "exec no columns") || is(c, "exec no batch") ||
       is(c, "exec odd columns")) {
@@ -340,6 +346,13 @@ static weir_drv_status step(weir_drv_conn *c,
   if (of(c, "exec stray cell")) {
     return put_stray(c, wait, err);
   }
+  if (of(c, "exec out")) {
+    return is(c, "exec out no row")     ? done(wait)
+           : is(c, "exec out count")    ? WEIR_DRV_COUNT
+           : is(c, "exec out out")      ? WEIR_DRV_OUT
+           : is(c, "exec out two rows") ? put_rows(c, 4)
+                                        : put_rows(c, 1);
+  }
   if (is(c, "exec half a row")) {
     return put_rows(c, 3);
   }
@@ -357,7 +370,7 @@ static weir_drv_status tell_columns(weir_drv_conn *c,
   static const struct weir_drv_column two[2] = {
       {.struct_size = sizeof two[0], .type = WEIR_DRV_T_INT},
       {.struct_size = sizeof two[0], .type = WEIR_DRV_T_INT}};
-  if (is(c, "exec no columns")) {
+  if (is(c, "exec no columns") || is(c, "exec out no columns")) {
     return WEIR_DRV_E_INVALID;
   }
   *arr = is(c, "exec odd columns") ? NULL : two;

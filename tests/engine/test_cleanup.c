@@ -122,6 +122,21 @@ Test(cleanup, throws_away_what_comes_after_the_cancellation, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* The user cancelled, got more rows all the same, and left. */
+Test(cleanup, does_not_cancel_twice, .timeout = 10) {
+  open_real("Mock Script Text=\"cancel: rows 5000x2, count 3\"");
+  int64_t session = fixture_number(&f, lease, "session", 0);
+  read_some(MANY, 1);
+  cr_assert_eq(weir_cancel(lease), WEIR_OK);
+  struct weir_item item = {.struct_size = sizeof item};
+  cr_assert_eq(weir_next(lease, &item, &f.err), WEIR_OK);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  AWAIT_STAT(pool, idle, 1);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CANCEL], 1);
+  check_clean(session);
+  fixture_close(&f);
+}
+
 Test(cleanup, gives_up_on_a_result_without_end_after_a_second, .timeout = 20) {
   open_virtual("Mock Script Text=\"cancel: " MANY "x1\"");
   read_some(MANY, 1);

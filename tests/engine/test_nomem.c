@@ -17,6 +17,38 @@ static bool expected(int rc) {
          rc == WEIR_E_TIMEOUT;
 }
 
+static int use_txn(struct fixture *own, weir_h lease) {
+  int begun = weir_begin(lease, WEIR_ISO_SNAPSHOT, &own->err);
+  cr_assert(expected(begun), "begin answered %d", begun);
+  int saved = weir_save(lease, "a", 1, &own->err);
+  cr_assert(expected(saved), "save answered %d", saved);
+  int rc = weir_commit(lease, &own->err);
+  cr_assert(expected(rc), "commit answered %d", rc);
+  return begun == WEIR_OK && saved == WEIR_OK && rc == WEIR_OK;
+}
+
+static int use_params(struct fixture *own, weir_h lease) {
+  struct weir_param p = {.struct_size = sizeof p,
+                         .flags = WEIR_PARAM_OUT,
+                         .type = WEIR_T_TEXT,
+                         .p = "hush",
+                         .n = 4};
+  struct weir_exec_opts opts = {.struct_size = sizeof opts,
+                                .flags = WEIR_EXEC_PREPARED,
+                                .params = &p,
+                                .n_params = 1};
+  struct weir_item item = {.struct_size = sizeof item};
+  int rc = weir_exec(lease, "count 1", 7, &opts, &own->err);
+  while (rc == WEIR_OK && item.type != WEIR_ITEM_DONE) {
+    rc = weir_next(lease, &item, &own->err);
+    if (rc == WEIR_OK && item.type == WEIR_ITEM_OUTPUT) {
+      (void)weir_rows_free(item.rows);
+    }
+  }
+  cr_assert(expected(rc), "parameters answered %d", rc);
+  return rc == WEIR_OK;
+}
+
 /* 1 if all went well.  Whatever fails, what was opened is closed. */
 static int use_pool(weir_h engine) {
   static const char text[] =
@@ -42,6 +74,10 @@ static int use_pool(weir_h engine) {
       cr_assert(expected(rc), "%s answered %d", sql[i], rc);
       good = good && rc == WEIR_OK;
     }
+    good = use_txn(&own, lease) && good;
+    good = use_params(&own, lease) && good;
+    /* In the middle of a result. */
+    (void)fixture_exec(&own, lease, "rows 100000");
     cr_assert_eq(weir_release(lease), WEIR_OK);
   }
   /* Whatever failed above, the pool works once there is memory. */

@@ -234,6 +234,50 @@ static void try_exec(struct scratch *s, struct stress_random *r) {
   }
 }
 
+static void try_txn(struct scratch *s, struct stress_random *r) {
+  struct text t = any_text(r, 4095);
+  weir_h h = any_handle(r);
+  known("begin",
+        weir_begin(h, (int32_t)stress_below(r, 9) - 1, fill(&s->err, r)));
+  known("save", weir_save(h, t.p, t.n, fill(&s->err, r)));
+  known("rollback_to", weir_rollback_to(h, t.p, t.n, fill(&s->err, r)));
+  known("commit", weir_commit(h, fill(&s->err, r)));
+  known("rollback", weir_rollback(h, fill(&s->err, r)));
+  must_refuse("save", weir_save(h, NULL, any_length(r), fill(&s->err, r)));
+}
+
+/* Two parameters, of which anything may be wrong but where they are. */
+static void try_params(struct scratch *s, struct stress_random *r) {
+  struct weir_param params[2];
+  struct weir_exec_opts opts = {.struct_size = sizeof opts,
+                                .flags = stress_below(r, 3),
+                                .params = params,
+                                .n_params = stress_below(r, 3)};
+  memset(params, 0, sizeof params);
+  for (unsigned i = 0; i < 2; i++) {
+    struct text t = any_text(r, 64);
+    params[i].struct_size = sizeof params[i];
+    params[i].type = (int32_t)stress_below(r, 12) - 1;
+    params[i].flags = stress_below(r, 3);
+    params[i].p = t.n <= 64 ? t.p : NULL;
+    params[i].n = t.n;
+    params[i].name = "@a";
+    params[i].name_len = stress_below(r, 3);
+    params[i].i = stress_below(r, 3);
+  }
+  weir_h h = any_handle(r);
+  known("exec", weir_exec(h, "q", 1, &opts, fill(&s->err, r)));
+  opts.params = NULL;
+  opts.n_params = 1 + stress_below(r, 70000);
+  must_refuse("exec", weir_exec(h, "q", 1, &opts, fill(&s->err, r)));
+  opts.params = params;
+  opts.n_params = 65536;
+  must_refuse("exec", weir_exec(h, "q", 1, &opts, fill(&s->err, r)));
+  params[0].struct_size = sizes[stress_below(r, 6)];
+  opts.n_params = 1;
+  must_refuse("exec", weir_exec(h, "q", 1, &opts, fill(&s->err, r)));
+}
+
 static void try_lease(struct scratch *s, struct stress_random *r) {
   weir_h h = any_handle(r);
   uint64_t need = 0;
@@ -259,8 +303,8 @@ static void renew(void) {
 }
 
 static void (*const tries[])(struct scratch *s, struct stress_random *r) = {
-    try_engine, try_names, try_list,  try_open,
-    try_pool,   try_exec,  try_lease, try_exec};
+    try_engine, try_names, try_list, try_open,   try_pool,
+    try_exec,   try_lease, try_txn,  try_params, try_exec};
 
 static void *work(void *arg) {
   struct stress_random r = *(struct stress_random *)arg;
@@ -303,6 +347,8 @@ static void misuse_afterwards(long seed) {
     try_pool(s, &r);
     try_exec(s, &r);
     try_lease(s, &r);
+    try_txn(s, &r);
+    try_params(s, &r);
     try_names(s, &r);
     must_refuse("acquire", weir_acquire(pool, 0, &out, NULL));
     must_refuse("shutdown", weir_engine_shutdown(engine, 0, NULL));
