@@ -34,6 +34,7 @@ static const char usage[] =
     "  --login-delay-ms N   wait before a LOGIN7 is answered\n"
     "  --silent             accept connections and never say a word\n"
     "  --control PATH       unix socket for commands (see README.md)\n"
+    "  --script FILE        answers by a script (see README.md)\n"
     "  --tap FILE           pcap of the decrypted TDS packets\n"
     "  --quiet              do not log what clients do wrong\n"
     "  --help               this text\n";
@@ -238,7 +239,8 @@ static int take(struct arguments *arguments, int option, char *value) {
     arguments->quiet = true;
     return 0;
   case OPT_SCRIPT:
-    return complain("--script", "not built yet");
+    options->script = value;
+    return 0;
   case OPT_SQLITE:
     return complain("--sqlite", "not built yet");
   default:

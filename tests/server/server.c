@@ -161,6 +161,10 @@ static int open_parts(struct tdsd *server,
       return -1;
     }
   }
+  if (options->script != NULL &&
+      tdsd_script_load(options->script, &shared->script, why, cap) < 0) {
+    return -1;
+  }
   if (listen_on(server, why, cap) < 0 || open_loop(server, why, cap) < 0) {
     return -1;
   }
@@ -194,6 +198,7 @@ int tdsd_open(const struct tdsd_options *options,
   server->shared.options.listen = NULL;
   server->shared.options.control = NULL;
   server->shared.options.tap = NULL;
+  server->shared.options.script = NULL;
   server->shared.options.cert_file = NULL;
   server->shared.options.key_file = NULL;
   if (rc < 0) {
@@ -257,6 +262,7 @@ void tdsd_close(struct tdsd *server) {
   close_fd(server->reserve);
   tdsd_tls_context_free(server->shared.tls);
   tdsd_tap_close(server->shared.tap);
+  tdsd_script_drop(server->shared.script);
   free_accounts(&server->shared);
   free(server->heap.conns);
   (void)pthread_cond_destroy(&server->order.changed);

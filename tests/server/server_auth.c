@@ -114,9 +114,8 @@ static void count_session(struct tdsd_session *session) {
   }
 }
 
-static void welcome(struct tdsd_session *session) {
+void tdsd_session_admit(struct tdsd_session *session) {
   uint32_t version = session->state.version;
-  uint32_t size = agreed_size(session);
   tdsd_state_init(&session->state, &session->login);
   session->state.version = version;
   session->state.spid = session->spid;
@@ -125,6 +124,11 @@ static void welcome(struct tdsd_session *session) {
   tdsd_answer_session_open(&session->answerers, &session->shared->answerers,
                            &session->state);
   count_session(session);
+}
+
+static void welcome(struct tdsd_session *session) {
+  uint32_t size = agreed_size(session);
+  tdsd_session_admit(session);
   write_welcome(session, size);
   tdsd_session_send(session);
   /* The new size holds from the message after this one. */
@@ -170,6 +174,17 @@ void tdsd_session_login(struct tdsd_session *session, uint64_t now_ns) {
   }
   session->state.version = session->login.version;
   session->phase = TDSD_PHASE_ANSWER;
+  const char *user = session->login.user;
+  const struct tdsd_script_rule *rule = tdsd_script_look(
+      session, TDSD_SCRIPT_LOGIN, (const uint8_t *)user, strlen(user));
+  if (rule != NULL) {
+    tdsd_script_start(session, rule, TDSD_SCRIPT_LOGIN, now_ns);
+  } else {
+    tdsd_session_greet(session, now_ns);
+  }
+}
+
+void tdsd_session_greet(struct tdsd_session *session, uint64_t now_ns) {
   if (session->shared->faults.hang_login) {
     session->hung = true;
     return;

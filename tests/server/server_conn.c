@@ -27,6 +27,7 @@ struct tdsd_conn *tdsd_conn_new(struct tdsd_shared *shared,
   conn->watch = (struct tdsd_watch){.kind = TDSD_WATCH_CONN, .fd = fd};
   conn->shared = shared;
   tdsd_session_init(&conn->session, shared, spid);
+  conn->session.number = number + 1;
   tdsd_tap_begin(shared->tap, &conn->flow, number, peer_port);
   tdsd_count(&shared->counters.connections_total, 1);
   tdsd_count(&shared->counters.connections_open, 1);

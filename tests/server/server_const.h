@@ -131,6 +131,9 @@
 #define TDSD_CAP_OUTPUT       (256u * 1024u)
 /* Bytes read ahead from a client whose request is still running. */
 #define TDSD_CAP_INPUT        (128u * 1024u)
+/* A script, and the rules it may have. */
+#define TDSD_CAP_SCRIPT       (1024u * 1024u)
+#define TDSD_CAP_SCRIPT_RULES 1024u
 /* One line of the control socket. */
 #define TDSD_CAP_CONTROL_LINE 1024u
 /* How long a closed connection may linger for its peer's end. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server_const.h"
 #include "server_loop.h"
 
 static int answer(char *reply, size_t cap, const char *text) {
@@ -26,7 +27,11 @@ static bool number(const char *text, uint64_t most, uint64_t *out) {
   return true;
 }
 
-static int run_stats(struct tdsd *server, char *reply, size_t cap) {
+static int run_stats(struct tdsd *server,
+                     char *argument,
+                     char *reply,
+                     size_t cap) {
+  (void)argument;
   (void)tdsd_counters_json(&server->shared.counters, reply, cap);
   return 0;
 }
@@ -38,7 +43,11 @@ static const char *phase_name(enum tdsd_phase phase) {
 }
 
 /* One JSON array with what each session is doing, as far as it fits. */
-static int run_sessions(struct tdsd *server, char *reply, size_t cap) {
+static int run_sessions(struct tdsd *server,
+                        char *argument,
+                        char *reply,
+                        size_t cap) {
+  (void)argument;
   size_t len = (size_t)snprintf(reply, cap, "[");
   for (struct tdsd_conn *c = server->conns; c != NULL; c = c->next) {
     char one[192];
@@ -76,11 +85,11 @@ static unsigned kill_sessions(struct tdsd *server, uint64_t spid) {
 }
 
 static int run_kill(struct tdsd *server,
-                    const char *argument,
+                    char *argument,
                     char *reply,
                     size_t cap) {
   uint64_t spid = 0;
-  if (argument != NULL && strcmp(argument, "all") == 0) {
+  if (strcmp(argument, "all") == 0) {
     (void)snprintf(reply, cap, "ok %u", kill_sessions(server, 0));
     return 0;
   }
@@ -117,8 +126,8 @@ static int run_switch(bool *value,
                       const char *argument,
                       char *reply,
                       size_t cap) {
-  bool on = argument != NULL && strcmp(argument, "on") == 0;
-  bool off = argument != NULL && strcmp(argument, "off") == 0;
+  bool on = strcmp(argument, "on") == 0;
+  bool off = strcmp(argument, "off") == 0;
   if (!on && !off) {
     return answer(reply, cap, "error: on or off is needed");
   }
@@ -163,45 +172,85 @@ static int run_setting(struct tdsd *server,
   return answer(reply, cap, "ok");
 }
 
-static int run_words(struct tdsd *server,
+static int run_script(struct tdsd *server,
+                      char *argument,
+                      char *reply,
+                      size_t cap) {
+  struct tdsd_script *script = NULL;
+  char why[300];
+  if (argument[0] == 0) {
+    return answer(reply, cap, "error: script needs a FILE, or off");
+  }
+  if (strcmp(argument, "off") != 0 &&
+      tdsd_script_load(argument, &script, why, sizeof why) < 0) {
+    (void)snprintf(reply, cap, "error: %s", why);
+    return 0;
+  }
+  /* Answers under way go on with the script they began with. */
+  tdsd_script_drop(server->shared.script);
+  server->shared.script = script;
+  return answer(reply, cap, "ok");
+}
+
+static int run_quit(struct tdsd *server,
+                    char *argument,
+                    char *reply,
+                    size_t cap) {
+  (void)argument;
+  tdsd_quit(server);
+  return answer(reply, cap, "ok");
+}
+
+/* The commands.  argument is what follows the name, without blanks at its ends;
+ * it may be changed. */
+static const struct command {
+  const char *name;
+  int (*run)(struct tdsd *server, char *argument, char *reply, size_t cap);
+} commands[] = {
+    {"stats", run_stats},   {"sessions", run_sessions}, {"kill", run_kill},
+    {"script", run_script}, {"quit", run_quit},
+};
+
+static int run_named(struct tdsd *server,
                      const char *name,
-                     const char *argument,
+                     char *argument,
                      char *reply,
                      size_t cap) {
-  if (strcmp(name, "stats") == 0) {
-    return run_stats(server, reply, cap);
-  }
-  if (strcmp(name, "sessions") == 0) {
-    return run_sessions(server, reply, cap);
-  }
-  if (strcmp(name, "kill") == 0) {
-    return run_kill(server, argument, reply, cap);
-  }
-  if (strcmp(name, "quit") == 0) {
-    tdsd_quit(server);
-    return answer(reply, cap, "ok");
-  }
   bool *value = NULL;
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    if (strcmp(commands[i].name, name) == 0) {
+      return commands[i].run(server, argument, reply, cap);
+    }
+  }
   if (find_switch(&server->shared.faults, name, &value)) {
     return run_switch(value, argument, reply, cap);
   }
   return run_setting(server, name, argument, reply, cap);
 }
 
+/* Cuts blanks off both ends. */
+static char *trim(char *text) {
+  size_t len = strlen(text);
+  while (len != 0 && strchr(" \t\r\n", text[len - 1]) != NULL) {
+    text[--len] = 0;
+  }
+  return text + strspn(text, " \t");
+}
+
 void tdsd_control_run(struct tdsd *server,
                       const char *line,
                       char *reply,
                       size_t cap) {
-  char words[256];
-  char *rest = NULL;
+  char words[TDSD_CAP_CONTROL_LINE];
   (void)snprintf(words, sizeof words, "%s", line);
-  const char *name = strtok_r(words, " \t\r\n", &rest);
-  const char *argument = strtok_r(NULL, " \t\r\n", &rest);
-  if (name == NULL || strtok_r(NULL, " \t\r\n", &rest) != NULL ||
-      run_words(server, name, argument, reply, cap) < 0) {
+  char *name = trim(words);
+  size_t len = strcspn(name, " \t");
+  char *argument = name[len] == 0 ? name + len : trim(name + len + 1);
+  name[len] = 0;
+  if (run_named(server, name, argument, reply, cap) < 0) {
     (void)snprintf(reply, cap,
                    "error: unknown command; known are stats, sessions, kill, "
-                   "quit, hang-prelogin, hang-login, hang-batch, "
+                   "script, quit, hang-prelogin, hang-login, hang-batch, "
                    "ignore-attention, omit-reset-ack, login-error, "
                    "login-delay-ms, fragment, drop-after-bytes");
   }

@@ -224,6 +224,42 @@ static void dispatch(struct tdsd_session *session,
   }
 }
 
+static enum tdsd_script_kind script_kind(const struct tdsd_session *session) {
+  switch (session->joiner.type) {
+  case TDSD_PKT_BATCH:
+    return TDSD_SCRIPT_BATCH;
+  case TDSD_PKT_RPC:
+    return TDSD_SCRIPT_RPC;
+  default:
+    return TDSD_SCRIPT_TM;
+  }
+}
+
+/* A script that answers takes care of descriptors, too. */
+static bool scripted(struct tdsd_session *session,
+                     const struct request *request,
+                     uint64_t now_ns) {
+  enum tdsd_script_kind kind = script_kind(session);
+  const struct tdsd_script_rule *rule =
+      tdsd_script_look(session, kind, request->body, request->len);
+  if (rule == NULL) {
+    return false;
+  }
+  if (session->joiner.reset != 0 && !rule->own_reset) {
+    reset(session);
+  }
+  tdsd_script_start(session, rule, kind, now_ns);
+  return true;
+}
+
+void tdsd_session_request_passed(struct tdsd_session *session,
+                                 uint64_t now_ns) {
+  struct request request;
+  if (open_request(session, &request) == 0) {
+    dispatch(session, &request, now_ns);
+  }
+}
+
 void tdsd_session_request(struct tdsd_session *session, uint64_t now_ns) {
   struct request request;
   uint8_t type = session->joiner.type;
@@ -238,6 +274,10 @@ void tdsd_session_request(struct tdsd_session *session, uint64_t now_ns) {
     return;
   }
   count_request(session);
+  session->requests++;
+  if (scripted(session, &request, now_ns)) {
+    return;
+  }
   if (session->shared->faults.hang_batch) {
     session->hung = true;
     session->phase = TDSD_PHASE_RUNNING;

@@ -21,6 +21,7 @@ static void end_calls(struct tdsd_session *session) {
     tdsd_calls_fini(&session->calls);
     session->executing = false;
   }
+  tdsd_script_stop(session);
 }
 
 void tdsd_session_fini(struct tdsd_session *session) {
@@ -42,9 +43,20 @@ struct tdsd_writer tdsd_session_writer(struct tdsd_session *session) {
                               .version = session->state.version};
 }
 
+void tdsd_session_cut(struct tdsd_session *session, enum tdsd_cut how) {
+  struct tdsd_buf *reply = &session->reply;
+  tdsd_packets_write(&session->out, reply, session->packet_size, session->spid,
+                     &session->packet_id, how == TDSD_CUT_MESSAGE);
+  if (how == TDSD_CUT_PACKET && tdsd_buf_len(reply) != 0) {
+    tdsd_packet_write(&session->out, TDSD_PKT_REPLY, 0, session->spid,
+                      ++session->packet_id, tdsd_buf_at(reply),
+                      tdsd_buf_len(reply));
+    tdsd_buf_clear(reply);
+  }
+}
+
 void tdsd_session_send(struct tdsd_session *session) {
-  tdsd_packets_write(&session->out, &session->reply, session->packet_size,
-                     session->spid, &session->packet_id, true);
+  tdsd_session_cut(session, TDSD_CUT_MESSAGE);
 }
 
 static void end(struct tdsd_session *session) {
@@ -104,10 +116,26 @@ static void refuse_encryption(struct tdsd_session *session) {
   end(session);
 }
 
-static void prelogin(struct tdsd_session *session) {
+static void answer_prelogin(struct tdsd_session *session,
+                            const struct tdsd_prelogin *client,
+                            uint8_t value) {
+  tdsd_prelogin_reply(&session->reply, client, value);
+  tdsd_session_send(session);
+  if (session->encryption == TDSD_CRYPT_REFUSE) {
+    refuse_encryption(session);
+    return;
+  }
+  session->phase = TDSD_PHASE_LOGIN;
+}
+
+/* passed: a script has had its say about it. */
+static void prelogin(struct tdsd_session *session,
+                     bool passed,
+                     uint64_t now_ns) {
   struct tdsd_prelogin client;
   struct tdsd_problem problem;
   const struct tdsd_buf *message = &session->joiner.message;
+  const struct tdsd_script_rule *rule = NULL;
   uint8_t value = 0;
   if (tdsd_prelogin_parse(tdsd_buf_at(message), tdsd_buf_len(message), &client,
                           &problem) < 0) {
@@ -120,19 +148,20 @@ static void prelogin(struct tdsd_session *session) {
     session->hung = true;
     return;
   }
-  tdsd_prelogin_reply(&session->reply, &client, value);
-  tdsd_session_send(session);
-  if (session->encryption == TDSD_CRYPT_REFUSE) {
-    refuse_encryption(session);
-    return;
+  rule = passed ? NULL
+                : tdsd_script_look(session, TDSD_SCRIPT_PRELOGIN,
+                                   tdsd_buf_at(message), tdsd_buf_len(message));
+  if (rule != NULL) {
+    tdsd_script_start(session, rule, TDSD_SCRIPT_PRELOGIN, now_ns);
+  } else {
+    answer_prelogin(session, &client, value);
   }
-  session->phase = TDSD_PHASE_LOGIN;
 }
 
 /* Old clients begin with LOGIN7; that means no encryption. */
 static void first_message(struct tdsd_session *session, uint64_t now_ns) {
   if (session->joiner.type == TDSD_PKT_PRELOGIN) {
-    prelogin(session);
+    prelogin(session, false, now_ns);
     return;
   }
   if (session->joiner.type != TDSD_PKT_LOGIN7) {
@@ -198,7 +227,26 @@ static void cancel_request(struct tdsd_session *session) {
   session->full = false;
 }
 
-static void attention(struct tdsd_session *session) {
+/* The request is given up without a word: a script says it all. */
+static void abandon_request(struct tdsd_session *session) {
+  tdsd_buf_clear(&session->reply);
+  end_calls(session);
+  session->wake_ns = 0;
+  session->full = false;
+  session->hung = false;
+  session->phase = TDSD_PHASE_READY;
+}
+
+static void acknowledge(struct tdsd_session *session) {
+  if (session->phase == TDSD_PHASE_RUNNING) {
+    cancel_request(session);
+    session->phase = TDSD_PHASE_READY;
+    session->hung = false;
+  }
+  write_attention_done(session);
+}
+
+static void attention(struct tdsd_session *session, uint64_t now_ns) {
   if (session->phase != TDSD_PHASE_READY &&
       session->phase != TDSD_PHASE_RUNNING) {
     tdsd_session_refuse(session, "an attention before the login was answered");
@@ -208,29 +256,76 @@ static void attention(struct tdsd_session *session) {
   if (session->shared->faults.ignore_attention) {
     return;
   }
-  if (session->phase == TDSD_PHASE_RUNNING) {
-    cancel_request(session);
-    session->phase = TDSD_PHASE_READY;
-    session->hung = false;
+  const struct tdsd_script_rule *rule =
+      tdsd_script_look(session, TDSD_SCRIPT_ATTENTION, NULL, 0);
+  if (rule == NULL) {
+    acknowledge(session);
+    return;
   }
-  write_attention_done(session);
+  abandon_request(session);
+  tdsd_script_start(session, rule, TDSD_SCRIPT_ATTENTION, now_ns);
 }
 
 /* A message taken back is answered by an error DONE and nothing else. */
-static void ignored(struct tdsd_session *session) {
+static void answer_ignored(struct tdsd_session *session) {
   struct tdsd_writer writer = tdsd_session_writer(session);
+  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ERROR, 0, 0);
+  tdsd_session_send(session);
+}
+
+static void ignored(struct tdsd_session *session, uint64_t now_ns) {
   tdsd_joiner_next(&session->joiner);
   if (session->phase != TDSD_PHASE_READY) {
     tdsd_session_refuse(session, "IGNORE on a login message");
     return;
   }
   tdsd_count(&session->shared->counters.ignored, 1);
-  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ERROR, 0, 0);
-  tdsd_session_send(session);
+  const struct tdsd_script_rule *rule =
+      tdsd_script_look(session, TDSD_SCRIPT_IGNORED, NULL, 0);
+  if (rule != NULL) {
+    tdsd_script_start(session, rule, TDSD_SCRIPT_IGNORED, now_ns);
+  } else {
+    answer_ignored(session);
+  }
+}
+
+void tdsd_session_pass(struct tdsd_session *session,
+                       const struct tdsd_script_play *play,
+                       uint64_t now_ns) {
+  struct tdsd_joiner *joiner = &session->joiner;
+  const uint8_t *bytes = tdsd_buf_at(&play->message);
+  if (play->kind == TDSD_SCRIPT_LOGIN) {
+    tdsd_session_greet(session, now_ns);
+    return;
+  }
+  if (play->kind != TDSD_SCRIPT_PRELOGIN) {
+    session->phase = TDSD_PHASE_READY;
+  }
+  if (play->kind == TDSD_SCRIPT_ATTENTION) {
+    acknowledge(session);
+    return;
+  }
+  if (play->kind == TDSD_SCRIPT_IGNORED) {
+    answer_ignored(session);
+    return;
+  }
+  /* While a script plays no other message is received, so the joiner is free to
+   * hold this one again. */
+  tdsd_buf_clear(&joiner->message);
+  tdsd_buf_bytes(&joiner->message, bytes, tdsd_buf_len(&play->message));
+  joiner->type = play->type;
+  joiner->reset = play->reset;
+  if (play->kind == TDSD_SCRIPT_PRELOGIN) {
+    prelogin(session, true, now_ns);
+  } else {
+    tdsd_session_request_passed(session, now_ns);
+  }
+  tdsd_joiner_next(joiner);
 }
 
 static bool is_busy(const struct tdsd_session *session) {
-  return session->hung || session->phase == TDSD_PHASE_ANSWER ||
+  return session->hung || session->play.script != NULL ||
+         session->phase == TDSD_PHASE_ANSWER ||
          session->phase == TDSD_PHASE_RUNNING;
 }
 
@@ -243,10 +338,10 @@ static void packet(struct tdsd_session *session,
     whole_message(session, now_ns);
     break;
   case TDSD_JOIN_ATTENTION:
-    attention(session);
+    attention(session, now_ns);
     break;
   case TDSD_JOIN_IGNORED:
-    ignored(session);
+    ignored(session, now_ns);
     break;
   case TDSD_JOIN_BAD:
     tdsd_session_refuse(session, problem.text);
@@ -283,8 +378,7 @@ size_t tdsd_session_feed(struct tdsd_session *session,
 
 /* Full packets leave as they come; the last waits for the end. */
 static void send_full_packets(struct tdsd_session *session) {
-  tdsd_packets_write(&session->out, &session->reply, session->packet_size,
-                     session->spid, &session->packet_id, false);
+  tdsd_session_cut(session, TDSD_CUT_FULL);
 }
 
 void tdsd_session_run(struct tdsd_session *session, uint64_t now_ns) {
@@ -319,7 +413,9 @@ void tdsd_session_run(struct tdsd_session *session, uint64_t now_ns) {
 
 void tdsd_session_wake(struct tdsd_session *session, uint64_t now_ns) {
   session->wake_ns = 0;
-  if (session->phase == TDSD_PHASE_ANSWER) {
+  if (session->play.script != NULL) {
+    tdsd_script_run(session, now_ns);
+  } else if (session->phase == TDSD_PHASE_ANSWER) {
     tdsd_session_answer(session);
   } else if (session->phase == TDSD_PHASE_RUNNING) {
     tdsd_session_run(session, now_ns);

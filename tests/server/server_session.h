@@ -11,6 +11,7 @@
 #define TDSD_SERVER_SESSION_H
 
 #include "server_calls.h"
+#include "server_script.h"
 #include "server_shared.h"
 #include "server_wire.h"
 
@@ -23,13 +24,24 @@ enum tdsd_phase {
   TDSD_PHASE_ENDED,    /* out is to be sent, then the connection closed */
 };
 
+/* How much of the reply is cut into packets. */
+enum tdsd_cut {
+  TDSD_CUT_FULL,    /* full packets; the rest waits */
+  TDSD_CUT_PACKET,  /* everything; the message goes on */
+  TDSD_CUT_MESSAGE, /* everything, and the message ends */
+};
+
 struct tdsd_session {
   struct tdsd_shared *shared;
   enum tdsd_phase phase;
   uint16_t spid;
-  bool strict;                     /* inside TLS from the first byte */
-  bool logged_in;                  /* counted in sessions_open */
-  bool hung;                       /* a fault keeps it from answering */
+  bool strict;       /* inside TLS from the first byte */
+  bool logged_in;    /* counted in sessions_open */
+  bool hung;         /* a fault keeps it from answering */
+  bool abort;        /* once ended: RST instead of FIN */
+  uint32_t number;   /* of its connection; 1 = the server's first */
+  uint32_t requests; /* since the login, the one at hand included */
+  struct tdsd_script_play play;
   enum tdsd_encryption encryption; /* settled by PRELOGIN */
   struct tdsd_joiner joiner;
   struct tdsd_login login;
@@ -76,13 +88,22 @@ void tdsd_session_end(struct tdsd_session *session);
 
 /* A writer of this session's reply. */
 struct tdsd_writer tdsd_session_writer(struct tdsd_session *session);
-/* Cuts the reply into packets and ends the message. */
+/* Cuts the reply into packets; send also ends the message. */
+void tdsd_session_cut(struct tdsd_session *session, enum tdsd_cut how);
 void tdsd_session_send(struct tdsd_session *session);
+/* Answers a message as if no script had taken it. */
+void tdsd_session_pass(struct tdsd_session *session,
+                       const struct tdsd_script_play *play,
+                       uint64_t now_ns);
+/* The login succeeds: its state begins and is counted.  Writes nothing. */
+void tdsd_session_admit(struct tdsd_session *session);
 /* Logs and counts what the client did wrong, tells it as an error of class 20
  * where it understands tokens, and ends the session. */
 void tdsd_session_refuse(struct tdsd_session *session, const char *problem);
 /* LOGIN7 has come complete (server_auth.c). */
 void tdsd_session_login(struct tdsd_session *session, uint64_t now_ns);
+/* LOGIN7 was good: wait for the delay, then answer. */
+void tdsd_session_greet(struct tdsd_session *session, uint64_t now_ns);
 /* The login delay is over: answer. */
 void tdsd_session_answer(struct tdsd_session *session);
 /* A batch, RPC or transaction manager request has come complete
@@ -95,5 +116,7 @@ void tdsd_session_manage(struct tdsd_session *session,
                          size_t len);
 /* Answers a request with an error and nothing else. */
 void tdsd_session_fault(struct tdsd_session *session, struct tdsd_fault *fault);
+/* The same for one that a script has passed on; its reset is done. */
+void tdsd_session_request_passed(struct tdsd_session *session, uint64_t now_ns);
 
 #endif

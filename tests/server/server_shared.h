@@ -51,6 +51,7 @@ struct tdsd_faults {
 
 struct tdsd_tap;
 struct tdsd_tls_context;
+struct tdsd_script;
 
 struct tdsd_shared {
   struct tdsd_options options;
@@ -60,6 +61,7 @@ struct tdsd_shared {
   struct tdsd_answerers answerers; /* scripts, SQLite; set up before serving */
   struct tdsd_manners manners;
   struct tdsd_world world;      /* the sessions that are logged in */
+  struct tdsd_script *script;   /* NULL = none */
   struct tdsd_tap *tap;         /* NULL = no tap */
   struct tdsd_tls_context *tls; /* NULL = no TLS */
 };
