@@ -133,8 +133,10 @@ static size_t put_float(double d, bool is_real, uint8_t *out) {
 }
 
 static size_t put_text(const char *text, uint8_t *out) {
-  size_t n = strlen(text);
-  memcpy(out, text, n);
+  size_t n = 0;
+  for (; text[n] != '\0'; n++) {
+    out[n] = (uint8_t)text[n];
+  }
   return n;
 }
 

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   size_t to[2] = {0, 0};
   tdsd_login_secrets(data, size, from, to);
   for (unsigned i = 0; i < 2; i++) {
-    if (from[i] > to[i] || to[i] > 3 * 65536) {
+    if (from[i] > to[i] || to[i] > (size_t)3 * 65536) {
       abort();
     }
   }

@@ -6,7 +6,11 @@
 #include "server_const.h"
 #include "server_text.h"
 
-#define DAYS_1900 693595
+#define DAYS_1900     693595
+#define DAYS_1753     (-53690) /* from 1900 */
+#define DAYS_9999     2958463
+#define MINUTES_A_DAY 1440u
+#define TICKS_A_DAY   25920000u
 
 const uint8_t *tdsd_read_bytes(struct tdsd_reader *reader, size_t n) {
   if (reader->over || n > reader->left) {
@@ -255,15 +259,24 @@ static void set_money(struct tdsd_value *out, size_t len, uint64_t raw) {
   }
 }
 
-static void set_datetime(struct tdsd_value *out, size_t len, uint64_t raw) {
+/* From 1753 to 9999, in days since 1900 and three hundredths of a second. */
+static int set_datetime(const struct job *job, size_t len, uint64_t raw) {
+  struct tdsd_value *out = job->out;
   if (len == 4) {
     out->type.kind = TDSD_SMALLDATETIME;
     out->days = DAYS_1900 + (int32_t)(raw & 0xFFFF);
     out->ticks = (int64_t)(raw >> 16) * INT64_C(600000000);
-  } else {
-    out->days = DAYS_1900 + (int32_t)(uint32_t)raw;
-    out->ticks = ((int64_t)(raw >> 32) * 100000 + 1) / 3;
+    return (raw >> 16) < MINUTES_A_DAY
+               ? 0
+               : does_not_fit(job, "a time of day", (size_t)(raw >> 16));
   }
+  int32_t days = (int32_t)(uint32_t)raw;
+  if (days < DAYS_1753 || days > DAYS_9999 || (raw >> 32) >= TICKS_A_DAY) {
+    return does_not_fit(job, "a date out of range, a length", len);
+  }
+  out->days = DAYS_1900 + days;
+  out->ticks = ((int64_t)(raw >> 32) * 100000 + 1) / 3;
+  return 0;
 }
 
 /* A value of 1, 2, 4 or 8 bytes, by its kind. */
@@ -284,7 +297,7 @@ static int set_simple(const struct job *job, size_t len) {
   } else if (kind == TDSD_MONEY || kind == TDSD_SMALLMONEY) {
     set_money(out, len, raw);
   } else {
-    set_datetime(out, len, raw);
+    return set_datetime(job, len, raw);
   }
   return 0;
 }

@@ -16,6 +16,7 @@ static struct tdsd_buf load(const char *name) {
   char path[1024];
   char text[32768] = "";
   struct tdsd_buf out = {0};
+  /* One thread only.  NOLINTNEXTLINE(concurrency-mt-unsafe) */
   const char *source = getenv("WEIR_SOURCE_DIR");
   (void)snprintf(path, sizeof path, "%s/tests/drivers/tds/golden/%s.hex",
                  source == NULL ? "." : source, name);

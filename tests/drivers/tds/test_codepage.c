@@ -152,7 +152,7 @@ Test(codepage, has_exactly_the_characters_of_windows, .timeout = 20) {
 
 /* Every pair of bytes, cut in the middle and not. */
 Test(codepage, decodes_every_pair_cut_or_whole, .timeout = 30) {
-  for (uint8_t page = TDS_CP932; page < TDS_CODEPAGES; page++) {
+  for (unsigned page = TDS_CP932; page < TDS_CODEPAGES; page++) {
     for (unsigned pair = 0; pair <= 0xFFFF; pair++) {
       uint8_t in[2] = {(uint8_t)(pair >> 8), (uint8_t)pair};
       uint8_t whole[TDS_TEXT_BOUND(2)];

@@ -106,7 +106,7 @@ static struct outcome decode(const uint8_t *p, size_t n) {
   bool final = d.done.token != 0 && (d.done.status & TDS_DONE_MORE) == 0;
   o.ok = o.rc == TDS_MORE && tds_token_end(&d) == TDS_OK && final;
   cr_assert(o.rc >= 0 || d.why[0] != '\0');
-  (void)strcpy(o.why, d.why);
+  (void)snprintf(o.why, sizeof o.why, "%s", d.why);
   cr_assert_leq(s.largest, LARGEST, "%zu bytes at once", s.largest);
   fake_add(&s.log, "", 0);
   o.log = strdup(s.log.p == NULL ? "" : (const char *)s.log.p);
@@ -339,11 +339,12 @@ Test(lies, scenario_165_every_token_in_every_state, .timeout = 110) {
 Test(lies, scenario_165_environment_changes_of_every_type, .timeout = 10) {
   for (unsigned type = 0; type <= 0xFF; type++) {
     for (size_t n = 0; n <= 24; n++) {
+      static const uint8_t done[13] = {0xFD};
       uint8_t p[64] = {0xE3};
       p[1] = (uint8_t)(n + 1);
       p[3] = (uint8_t)type;
       memset(p + 4, (int)(n * 37), n);
-      memcpy(p + 4 + n, "\xFD\0\0\0\0\0\0\0\0\0\0\0\0", 13);
+      memcpy(p + 4 + n, done, sizeof done);
       struct outcome o = decode(p, 4 + n + 13);
       bool text = type == 1 || type == 2 || type == 4 || type == 13;
       bool bytes = type >= 7 && type <= 12;

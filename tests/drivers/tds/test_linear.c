@@ -246,7 +246,7 @@ static size_t count_allocations(unsigned packets) {
   f.fail_alloc = LOTS;
   f.log.n = 0;
   cr_assert_eq(fake_exec(&f, "select 1"), WEIR_DRV_DONE, "%s", f.message);
-  cr_assert_eq(f.rows, 500 * packets);
+  cr_assert_eq(f.rows, (size_t)500 * packets);
   size_t taken = LOTS - f.fail_alloc;
   f.fail_alloc = 0;
   cr_assert_eq(fake_close(&f), 0);

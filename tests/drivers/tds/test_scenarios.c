@@ -49,6 +49,13 @@ static void expect_sane(struct fake *f, weir_drv_status rc, const char *what) {
             "%s", what);
 }
 
+/* Appends to a text of 1024 bytes. */
+static void append(char *to, const char *what) {
+  size_t n = strlen(to);
+  cr_assert_lt(n + strlen(what), 1024);
+  (void)snprintf(to + n, 1024 - n, "%s", what);
+}
+
 /* ------------------------------------------------------------- scenario 162 */
 
 /* The five tokens in the order of one permutation. */
@@ -59,7 +66,7 @@ static void permute(unsigned number, char *out) {
   while (n > 0) {
     size_t k = number % n;
     number /= (unsigned)n;
-    (void)strcat(out, left[k]);
+    append(out, left[k]);
     memmove(left + k, left + k + 1, (n - k - 1) * sizeof left[0]);
     n--;
   }
@@ -68,9 +75,9 @@ static void permute(unsigned number, char *out) {
 Test(scenarios, scenario_162_login_tokens_in_every_order, .timeout = 20) {
   for (unsigned number = 0; number < 120; number++) {
     struct fake f;
-    char answer[512];
+    char answer[1024];
     permute(number, answer);
-    (void)strcat(answer, DONE);
+    append(answer, DONE);
     fake_open(&f, OPTIONS);
     fake_hex(&f, PRELOGIN_REPLY);
     fake_reply_hex(&f, answer);
@@ -83,16 +90,16 @@ Test(scenarios, scenario_162_login_tokens_in_every_order, .timeout = 20) {
 /* A procedure's tokens, mixed. */
 static const char *const mixes[] = {
     "79 07000000 fe 0000 e000 0000000000000000",
-    COLUMNS "a9 0200 0100 " ROW "ff 1100 c100 0100000000000000 "
-            "79 00000000 fe 0000 e000 0000000000000000",
+    (COLUMNS "a9 0200 0100 " ROW "ff 1100 c100 0100000000000000 "
+             "79 00000000 fe 0000 e000 0000000000000000"),
     "79 00000000 ac 0000 02 40006100 01 00000000 0000 26 04 04 2a000000 "
     "fe 0000 e000 0000000000000000",
     "ac 0000 02 40006100 01 00000000 0000 26 04 00 79 00000000 "
     "ac 0100 00 01 00000000 0000 e7 0200 0904d00034 0200 6100 "
     "fe 0000 e000 0000000000000000",
-    COLUMNS "a4 0500 01 0100 6100 a5 0300 010100 a9 0200 0100 " ROW
-            "a9 0200 0100 " ROWS("01") INFO "79 00000000 fe 0000 e000 "
-                                            "0000000000000000",
+    (COLUMNS "a4 0500 01 0100 6100 a5 0300 010100 a9 0200 0100 " ROW
+             "a9 0200 0100 " ROWS("01") INFO "79 00000000 fe 0000 e000 "
+                                             "0000000000000000"),
 };
 
 Test(scenarios, scenario_162_procedure_tokens_in_every_mix, .timeout = 10) {
@@ -247,9 +254,9 @@ Test(scenarios,
     char answer[1024] = "";
     struct fake f;
     for (unsigned i = 0; i < n; i++) {
-      (void)strcat(answer, MORE);
+      append(answer, MORE);
     }
-    (void)strcat(answer, INFO ENV COLUMNS ROW ROW LAST("02"));
+    append(answer, INFO ENV COLUMNS ROW ROW LAST("02"));
     open_session(&f);
     fake_reply_hex(&f, answer);
     cr_expect_eq(fake_exec(&f, "set nocount on"), WEIR_DRV_DONE);

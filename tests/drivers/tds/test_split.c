@@ -25,7 +25,7 @@ static void keep(struct outcome *o, struct sink *s, struct tds_decoder *d) {
   }
   fake_add(&s->log, "", 0);
   o->log = strdup(s->log.p == NULL ? "" : (const char *)s->log.p);
-  (void)strcpy(o->why, d->why);
+  (void)snprintf(o->why, sizeof o->why, "%s", d->why);
   sink_fini(s, d);
 }
 
@@ -147,7 +147,8 @@ Test(split, scenario_164_reads_that_are_no_packets, .timeout = 60) {
     uint8_t *p = fake_unhex(responses[i].hex, &n);
     uint8_t *wire = packets(p, n, 13, &wire_n);
     struct outcome whole = in_two(p, n, n);
-    for (size_t piece = 2; piece <= 2 * (13 + TDS_PACKET_HEAD); piece++) {
+    for (size_t piece = 2; piece <= (size_t)2 * (13 + TDS_PACKET_HEAD);
+         piece++) {
       expect_same(&responses[i], &whole, in_packets(wire, wire_n, piece),
                   piece);
     }
