@@ -539,7 +539,7 @@ weir_drv_status tds_exec_start(struct weir_drv_conn *c,
   }
   tds_request_clear(c);
   e->prepare = prepare;
-  e->sql.p = (const uint8_t *)a->sql.p;
+  e->sql.p = (const uint8_t *)(a->sql.n == 0 ? "" : a->sql.p);
   e->sql.n = (size_t)a->sql.n;
   if (a->sql.n > most) {
     return refuse(c, t, WEIR_DRV_K_RESOURCE,

@@ -42,6 +42,13 @@ size_t tds_param_char(uint8_t charset, uint32_t code, uint8_t out[4]) {
 /* Leading bytes that are ASCII. */
 static size_t ascii(const uint8_t *p, size_t n) {
   size_t i = 0;
+  uint64_t eight = 0;
+  for (; n - i >= sizeof eight; i += sizeof eight) {
+    memcpy(&eight, p + i, sizeof eight);
+    if ((eight & UINT64_C(0x8080808080808080)) != 0) {
+      break;
+    }
+  }
   while (i < n && p[i] < 0x80) {
     i++;
   }
