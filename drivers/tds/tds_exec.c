@@ -94,9 +94,10 @@ static bool is_in_name(uint32_t code) {
 
 /* "@" and more, at most 128 UTF-16 units. */
 static bool is_name(struct tds_span s) {
+  const size_t most = TDS_LOGIN_UNITS;
   struct tds_measure m = {s, TDS_CHARSET_UTF16, 0, 0};
-  if (s.n < 2 || s.p[0] != '@' || s.n > TDS_LOGIN_UNITS * 3 ||
-      tds_measure_more(&m, s.n) != TDS_OK || m.bytes > TDS_LOGIN_UNITS * 2) {
+  if (s.n < 2 || s.p[0] != '@' || s.n > most * 3 ||
+      tds_measure_more(&m, s.n) != TDS_OK || m.bytes > most * 2) {
     return false;
   }
   while (s.n > 0) {

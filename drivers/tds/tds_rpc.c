@@ -101,10 +101,11 @@ int tds_rpc_head(struct tds_rpc *r,
                  uint8_t status,
                  const struct tds_hint *type,
                  const uint8_t collation[5]) {
+  const size_t most = (size_t)TDS_LOGIN_UNITS * 2;
   uint8_t out[1 + TDS_LOGIN_UNITS * 2 + 1 + TDS_HINT_INFO_MAX];
   size_t n = 0;
   /* Names were measured: they fit. */
-  (void)tds_text_to16(name.p, name.n, out + 1, TDS_LOGIN_UNITS * 2, &n);
+  (void)tds_text_to16(name.p, name.n, out + 1, most, &n);
   out[0] = (uint8_t)(n / 2);
   n++;
   out[n++] = status;
