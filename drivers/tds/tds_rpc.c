@@ -52,6 +52,7 @@ void tds_rpc_clear(struct tds_rpc *r) {
   empty(&r->pieces);
   r->piece = 0;
   r->done = 0;
+  r->back = NULL;
   memset(&r->text, 0, sizeof r->text);
 }
 
@@ -169,6 +170,7 @@ static size_t put_piece(struct tds_rpc *r, uint8_t *body, size_t cap) {
       r->text.text.p = piece->p;
       r->text.text.n = piece->n;
       r->text.charset = piece->charset;
+      r->text.back = r->back;
       r->done = piece->n; /* from here on text knows what is left */
     }
     n = tds_text_out_put(&r->text, body, cap);

@@ -55,7 +55,7 @@ static void text(const struct tds_hint *h, const struct weir_drv_value *v) {
   uint8_t charset = h->kind == TDS_KIND_BYTES ? TDS_CHARSET_NONE
                     : h->wide                 ? TDS_CHARSET_UTF16
                                               : TDS_CHARSET_PAGE;
-  struct tds_measure m = {{v->p, (size_t)v->n}, charset, 0, 0};
+  struct tds_measure m = {{v->p, (size_t)v->n}, charset, NULL, 0, 0};
   struct tds_text_out o = {.text = {v->p, (size_t)v->n}, .charset = charset};
   uint8_t out[7];
   uint64_t bytes = 0;

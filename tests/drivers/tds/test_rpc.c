@@ -203,6 +203,41 @@ Test(rpc, quantises_text_at_four_thousand_units, .timeout = 5) {
   }
 }
 
+/* The server's database is Japanese: varchar goes in its page. */
+Test(rpc, sends_varchar_in_the_collation_of_the_database, .timeout = 5) {
+  static const struct {
+    const char *env;
+    const char *text;
+    const char *hex;
+  } cases[] = {
+      {"e3 0800 07 05 1104d00000 00", "a\xE3\x81\x82\xEF\xBD\xB1",
+       "a7 0a00 1104d00000 0400 61 82a0 b1"},
+      {"e3 0800 07 05 0904d00400 00", "a\xE3\x81\x82",
+       "a7 0a00 0904d00400 0400 61 e38182"},
+      {"e3 0800 07 05 1904d00000 00", "\xD0\x96", "a7 0a00 1904d00000 0100 c6"},
+  };
+  for (size_t i = 0; i < 3; i++) {
+    struct fake f;
+    struct fake_bytes want = {0};
+    struct weir_drv_param p = kit_text("@a", "varchar(10)", cases[i].text);
+    open_session(&f);
+    struct fake_bytes env = {0};
+    kit_hex(&env, cases[i].env);
+    kit_hex(&env, "fd 0000 0000 0000000000000000");
+    fake_reply(&f, env.p, env.n);
+    cr_assert_eq(fake_exec(&f, "use x"), WEIR_DRV_DONE);
+    fake_reply_hex(&f, STATUS DONE);
+    f.params = &p;
+    f.n_params = 1;
+    cr_assert_eq(fake_exec(&f, "q"), WEIR_DRV_DONE, "%s", f.message);
+    kit_hex(&want, cases[i].hex);
+    cr_expect_not_null(memmem(f.sent.p, f.sent.n, want.p, want.n), "%zu", i);
+    free(want.p);
+    free(env.p);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+}
+
 /* A statement of more than 4000 units is nvarchar(max), here and prepared. */
 Test(rpc, sends_a_long_statement_as_max, .timeout = 5) {
   static char sql[5001];
