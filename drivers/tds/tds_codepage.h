@@ -50,6 +50,12 @@ uint32_t tds_codepage_pair(const struct tds_codepage_wide *w,
                            uint8_t lead,
                            uint8_t trail);
 
+/* The other way: how many units there are, and for each the two bytes (lead
+ * first) or the byte of the page TDS_CP932 or one behind it; 0: it has none.
+ * ASCII is left out. */
+#define TDS_CODEPAGE_BACK 65536u
+void tds_codepage_back(uint8_t page, uint16_t back[TDS_CODEPAGE_BACK]);
+
 /* The page of a collation without the UTF-8 bit.  Unknown ones, and those that
  * have no page because they hold no varchar, have TDS_CP1252. */
 uint8_t tds_codepage_of(const uint8_t collation[5]);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tds_codepage.h"
 #include "tds_conn.h"
 #include "tds_fail.h"
 #include "tds_stmt.h"
@@ -94,9 +95,10 @@ static bool is_in_name(uint32_t code) {
 
 /* "@" and more, at most 128 UTF-16 units. */
 static bool is_name(struct tds_span s) {
-  struct tds_measure m = {s, TDS_CHARSET_UTF16, 0, 0};
-  if (s.n < 2 || s.p[0] != '@' || s.n > TDS_LOGIN_UNITS * 3 ||
-      tds_measure_more(&m, s.n) != TDS_OK || m.bytes > TDS_LOGIN_UNITS * 2) {
+  const size_t most = TDS_LOGIN_UNITS;
+  struct tds_measure m = {s, TDS_CHARSET_UTF16, NULL, 0, 0};
+  if (s.n < 2 || s.p[0] != '@' || s.n > most * 3 ||
+      tds_measure_more(&m, s.n) != TDS_OK || m.bytes > most * 2) {
     return false;
   }
   while (s.n > 0) {
@@ -252,8 +254,25 @@ static uint8_t charset_of(const struct weir_drv_conn *c,
                     : tds_text_charset(tds_exec_collation(c));
 }
 
-/* What is looked at next: the statement, then long values. */
-static void aim(struct weir_drv_conn *c) {
+/* The way back into a two-byte page, for as long as the statement takes.
+ * Returns TDS_OK or TDS_E_NOMEM. */
+static int need_back(struct weir_drv_conn *c, uint8_t charset) {
+  const struct tds_mem *mem = &c->drv->mem;
+  struct tds_exec *e = &c->exec;
+  if (charset < TDS_CHARSET_PAGE + TDS_CP932 || e->back != NULL) {
+    return TDS_OK;
+  }
+  e->back = mem->alloc(mem->ctx, TDS_CODEPAGE_BACK * sizeof *e->back, 0);
+  if (e->back == NULL) {
+    return TDS_E_NOMEM;
+  }
+  tds_codepage_back((uint8_t)(charset - TDS_CHARSET_PAGE), e->back);
+  return TDS_OK;
+}
+
+/* What is looked at next: the statement, then long values.
+ * Returns TDS_OK or TDS_E_NOMEM. */
+static int aim(struct weir_drv_conn *c) {
   struct tds_exec *e = &c->exec;
   uint32_t n = 0;
   const struct tds_arg *args = tds_exec_args(c, &n);
@@ -261,18 +280,22 @@ static void aim(struct weir_drv_conn *c) {
   if (e->at == 0) {
     e->measure.left = e->sql;
     e->measure.charset = TDS_CHARSET_UTF16;
-    return;
+    return TDS_OK;
   }
   while (e->at <= n && (args[e->at - 1].type.frame == TDS_LONG_NONE ||
                         args[e->at - 1].value.type == WEIR_DRV_T_NULL)) {
     e->at++;
   }
-  if (e->at <= n) {
-    const struct tds_arg *a = &args[e->at - 1];
-    e->measure.left.p = a->value.p;
-    e->measure.left.n = (size_t)a->value.n;
-    e->measure.charset = charset_of(c, &a->type);
+  if (e->at > n) {
+    return TDS_OK;
   }
+  const struct tds_arg *a = &args[e->at - 1];
+  e->measure.left.p = a->value.p;
+  e->measure.left.n = (size_t)a->value.n;
+  e->measure.charset = charset_of(c, &a->type);
+  int rc = need_back(c, e->measure.charset);
+  e->measure.back = e->back;
+  return rc;
 }
 
 /* Whether text speaks of an isolation level, in whatever way: it is then taken
@@ -341,8 +364,7 @@ static weir_drv_status keep_measure(struct weir_drv_conn *c,
     }
   }
   e->at++;
-  aim(c);
-  return TDS_NEXT;
+  return aim(c) == TDS_OK ? TDS_NEXT : no_memory(c, t);
 }
 
 /* ------------------------------------------------------------------- the call */
@@ -369,7 +391,7 @@ static int declare(struct weir_drv_conn *c) {
       return TDS_E_NOMEM;
     }
   }
-  struct tds_measure m = {{b->p, b->n}, TDS_CHARSET_UTF16, 0, 0};
+  struct tds_measure m = {{b->p, b->n}, TDS_CHARSET_UTF16, NULL, 0, 0};
   (void)tds_measure_more(&m, b->n);
   c->exec.types_bytes = m.bytes;
   return TDS_OK;
@@ -470,6 +492,7 @@ weir_drv_status tds_exec_call(struct weir_drv_conn *c, struct tds_turn *t) {
   uint32_t lead = 0;
   tds_request_clear(c);
   tds_rpc_clear(&c->exec.rpc);
+  c->exec.rpc.back = c->exec.back;
   if (put_heads(c, &front, &lead) != TDS_OK) {
     return no_memory(c, t);
   }
@@ -539,7 +562,7 @@ weir_drv_status tds_exec_start(struct weir_drv_conn *c,
   }
   tds_request_clear(c);
   e->prepare = prepare;
-  e->sql.p = (const uint8_t *)a->sql.p;
+  e->sql.p = (const uint8_t *)(a->sql.n == 0 ? "" : a->sql.p);
   e->sql.n = (size_t)a->sql.n;
   if (a->sql.n > most) {
     return refuse(c, t, WEIR_DRV_K_RESOURCE,
@@ -555,7 +578,7 @@ weir_drv_status tds_exec_start(struct weir_drv_conn *c,
   c->op = TDS_OP_EXEC;
   c->cancelled = false;
   e->at = 0;
-  aim(c);
+  (void)aim(c); /* at the statement, which needs no memory */
   (void)tds_conn_go(c, TDS_STEP_CHECK);
   return tds_conn_run(c, t);
 }
@@ -574,6 +597,10 @@ void tds_exec_end(struct weir_drv_conn *c) {
   tds_out_clear(c);
   tds_rpc_clear(&e->rpc);
   e->sql.n = 0;
+  if (e->back != NULL) {
+    c->drv->mem.release(c->drv->mem.ctx, e->back);
+    e->back = NULL;
+  }
   for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
     kept[i]->n = 0;
     if (kept[i]->cap > TDS_KEEP_BYTES) {

@@ -35,6 +35,7 @@ struct tds_exec {
   bool prepare; /* through "weir.stmt" */
   uint32_t at;  /* what CHECK looks at: 0 the statement, then arguments */
   struct tds_measure measure;
+  uint16_t *back; /* tds_codepage_back() of the collation, if it was needed */
 };
 
 /* One output value. */

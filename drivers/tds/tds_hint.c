@@ -149,7 +149,11 @@ static bool take_char(struct scan *s, char c) {
 }
 
 static char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+  if (c >= 'A' && c <= 'Z') {
+    return letters[c - 'A'];
+  }
+  return c;
 }
 
 static bool is_word(char c) {

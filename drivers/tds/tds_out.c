@@ -99,7 +99,7 @@ void tds_exec_init(struct weir_drv_conn *c) {
 }
 
 void tds_exec_fini(struct weir_drv_conn *c) {
-  tds_out_clear(c);
+  tds_exec_end(c);
   tds_buf_fini(&c->outputs.list);
   tds_buf_fini(&c->exec.args);
   tds_buf_fini(&c->exec.types);

@@ -51,7 +51,7 @@ struct tds_span tds_param_text(const struct weir_drv_value *v) {
 /* Whether a text has more than so many UTF-16 units.  Looks at no more of it
  * than that takes; what is not UTF-8 is found later. */
 static bool is_longer(const struct weir_drv_value *v, uint32_t units) {
-  struct tds_measure m = {{v->p, (size_t)v->n}, TDS_CHARSET_UTF16, 0, 0};
+  struct tds_measure m = {{v->p, (size_t)v->n}, TDS_CHARSET_UTF16, NULL, 0, 0};
   if (v->n <= units) {
     return false;
   }

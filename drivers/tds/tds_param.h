@@ -52,9 +52,10 @@ int tds_param_check(const struct tds_hint *h,
 /* A text or binary value that is being looked at. */
 struct tds_measure {
   struct tds_span left;
-  uint8_t charset;  /* TDS_CHARSET_* it will be sent in */
-  uint64_t bytes;   /* of what was looked at, on the wire */
-  uint32_t lacking; /* after TDS_E_UNSUPPORTED: the character */
+  uint8_t charset;      /* TDS_CHARSET_* it will be sent in */
+  const uint16_t *back; /* of a two-byte page: tds_codepage_back() */
+  uint64_t bytes;       /* of what was looked at, on the wire */
+  uint32_t lacking;     /* after TDS_E_UNSUPPORTED: the character */
 };
 
 /* Looks at up to most bytes more.
@@ -78,14 +79,18 @@ size_t tds_param_lead(const struct tds_hint *h,
 /* Writes what follows them.  Returns the bytes written, at most 4. */
 size_t tds_param_tail(const struct tds_hint *h, bool null, uint8_t out[4]);
 
-/* One character of a charset: UTF-16, or a byte of a page.  Returns the bytes
+/* One character of a charset: UTF-16, or the bytes of a page.  Returns the bytes
  * written, 0 if the charset lacks it. */
-size_t tds_param_char(uint8_t charset, uint32_t code, uint8_t out[4]);
+size_t tds_param_char(uint8_t charset,
+                      const uint16_t *back,
+                      uint32_t code,
+                      uint8_t out[4]);
 
 /* Text on its way to the wire.  It must be valid UTF-8. */
 struct tds_text_out {
   struct tds_span text; /* UTF-8 still to be put */
   uint8_t charset;      /* TDS_CHARSET_NONE and _UTF16: UTF-16; or a page */
+  const uint16_t *back; /* likewise */
   uint8_t carry[4];     /* a character that was cut by a packet's end */
   uint8_t carry_n;
 };

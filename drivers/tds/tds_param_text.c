@@ -10,11 +10,8 @@
 
 /* The byte of a page for a character above ASCII; 0: it has none. */
 static uint8_t page_byte(uint8_t page, uint32_t code) {
-  if (page >= TDS_CP932) {
-    return 0;
-  }
   const uint16_t *high = tds_codepage_high(page);
-  if (code >= 0x80 && code <= 0xFF && high[code - 0x80] == code) {
+  if (code <= 0xFF && high[code - 0x80] == code) {
     return (uint8_t)code; /* where Latin-1 lies as it is */
   }
   for (unsigned i = 0; i < 128; i++) {
@@ -25,16 +22,33 @@ static uint8_t page_byte(uint8_t page, uint32_t code) {
   return 0;
 }
 
-size_t tds_param_char(uint8_t charset, uint32_t code, uint8_t out[4]) {
+static size_t wide_bytes(const uint16_t *back, uint32_t code, uint8_t out[4]) {
+  uint16_t bytes = code < TDS_CODEPAGE_BACK && back != NULL ? back[code] : 0;
+  if (bytes > 0xFF) {
+    out[0] = (uint8_t)(bytes >> 8);
+    out[1] = (uint8_t)bytes;
+    return 2;
+  }
+  out[0] = (uint8_t)bytes;
+  return bytes != 0;
+}
+
+size_t tds_param_char(uint8_t charset,
+                      const uint16_t *back,
+                      uint32_t code,
+                      uint8_t out[4]) {
   if (charset == TDS_CHARSET_UTF16) {
     return tds_text_put16(code, out);
   }
-  if (code >= 0x80) {
-    out[0] = page_byte((uint8_t)(charset - TDS_CHARSET_PAGE), code);
-    return out[0] != 0;
+  if (code < 0x80) {
+    out[0] = (uint8_t)code;
+    return 1;
   }
-  out[0] = (uint8_t)code;
-  return 1;
+  if (charset >= TDS_CHARSET_PAGE + TDS_CP932) {
+    return wide_bytes(back, code, out);
+  }
+  out[0] = page_byte((uint8_t)(charset - TDS_CHARSET_PAGE), code);
+  return out[0] != 0;
 }
 
 /* ------------------------------------------------------------------ measuring */
@@ -42,6 +56,13 @@ size_t tds_param_char(uint8_t charset, uint32_t code, uint8_t out[4]) {
 /* Leading bytes that are ASCII. */
 static size_t ascii(const uint8_t *p, size_t n) {
   size_t i = 0;
+  uint64_t eight = 0;
+  for (; n - i >= sizeof eight; i += sizeof eight) {
+    memcpy(&eight, p + i, sizeof eight);
+    if ((eight & UINT64_C(0x8080808080808080)) != 0) {
+      break;
+    }
+  }
   while (i < n && p[i] < 0x80) {
     i++;
   }
@@ -57,7 +78,7 @@ static int measure_char(struct tds_measure *m) {
   }
   size_t n = m->charset == TDS_CHARSET_UTF8
                  ? before - m->left.n
-                 : tds_param_char(m->charset, code, out);
+                 : tds_param_char(m->charset, m->back, code, out);
   m->bytes += n;
   m->lacking = n == 0 ? code : 0;
   return n == 0 ? TDS_E_UNSUPPORTED : TDS_OK;
@@ -108,8 +129,8 @@ size_t tds_text_out_put(struct tds_text_out *o, uint8_t *body, size_t cap) {
       if (o->text.n == 0 || n == cap) {
         break;
       }
-      o->carry_n =
-          (uint8_t)tds_param_char(charset, tds_text_next(&o->text), o->carry);
+      o->carry_n = (uint8_t)tds_param_char(charset, o->back,
+                                           tds_text_next(&o->text), o->carry);
     }
     size_t k = o->carry_n < cap - n ? o->carry_n : cap - n;
     memcpy(body + n, o->carry, k);

@@ -106,7 +106,7 @@ static bool take_time(struct tds_span *s, struct moment *m) {
     return false;
   }
   m->timed = true;
-  m->nanos = (hour * UINT64_C(3600) + minute * 60 + second) * NANOS;
+  m->nanos = (hour * UINT64_C(3600) + minute * UINT64_C(60) + second) * NANOS;
   return !take(s, '.') || take_fraction(s, &m->nanos);
 }
 

@@ -52,6 +52,7 @@ void tds_rpc_clear(struct tds_rpc *r) {
   empty(&r->pieces);
   r->piece = 0;
   r->done = 0;
+  r->back = NULL;
   memset(&r->text, 0, sizeof r->text);
 }
 
@@ -101,10 +102,11 @@ int tds_rpc_head(struct tds_rpc *r,
                  uint8_t status,
                  const struct tds_hint *type,
                  const uint8_t collation[5]) {
+  const size_t most = (size_t)TDS_LOGIN_UNITS * 2;
   uint8_t out[1 + TDS_LOGIN_UNITS * 2 + 1 + TDS_HINT_INFO_MAX];
   size_t n = 0;
   /* Names were measured: they fit. */
-  (void)tds_text_to16(name.p, name.n, out + 1, TDS_LOGIN_UNITS * 2, &n);
+  (void)tds_text_to16(name.p, name.n, out + 1, most, &n);
   out[0] = (uint8_t)(n / 2);
   n++;
   out[n++] = status;
@@ -168,6 +170,7 @@ static size_t put_piece(struct tds_rpc *r, uint8_t *body, size_t cap) {
       r->text.text.p = piece->p;
       r->text.text.n = piece->n;
       r->text.charset = piece->charset;
+      r->text.back = r->back;
       r->done = piece->n; /* from here on text knows what is left */
     }
     n = tds_text_out_put(&r->text, body, cap);

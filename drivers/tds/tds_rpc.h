@@ -25,6 +25,7 @@ struct tds_rpc {
   size_t piece;          /* the one that is being put ... */
   size_t done;           /* ... and the bytes of it that were */
   struct tds_text_out text;
+  const uint16_t *back; /* of a two-byte page, see tds_param.h */
 };
 
 void tds_rpc_init(struct tds_rpc *r, const struct tds_mem *mem);

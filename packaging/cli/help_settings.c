@@ -33,6 +33,7 @@ const char weirctl_settings_help[] =
     "  Application Name, Workstation ID\n"
     "                           names shown by the server\n"
     "  Packet Size              512 to 32767 bytes [8000]\n"
+    "  Prepared Statements      kept on a connection, 0 to 1024 [64]\n"
     "  Language                 of server messages\n"
     "  ApplicationIntent        ReadWrite or ReadOnly [ReadWrite]\n"
     "\n"

@@ -19,6 +19,7 @@ static int run(uint8_t mode,
   struct tds_decoder d;
   struct sink s;
   sink_init(&s, &d);
+  sink_values(&s, &d);
   d.old_layout = (mode & 0x80) != 0;
   d.no_results = (mode & 0x40) != 0;
   int rc = sink_feed(&s, &d, data, size, piece, 0);

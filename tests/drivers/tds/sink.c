@@ -99,11 +99,22 @@ static void show(struct sink *s, int32_t type, const uint8_t *p, size_t n) {
 static int cell(void *ctx, const void *p, size_t n) {
   struct sink *s = ctx;
   const struct tds_decoder *d = s->decoder;
-  fake_add(&s->log, d->column == 0 ? "ROW " : "|", d->column == 0 ? 4 : 1);
+  const struct tds_column *c =
+      d->returning ? &d->value : &d->columns[d->column];
+  if (d->returning) {
+    text(s, "CELL %u ", d->column);
+    fake_add(&s->log, d->text.p, d->value_name_n);
+    fake_add(&s->log, " ", 1);
+  } else {
+    fake_add(&s->log, d->column == 0 ? "ROW " : "|", d->column == 0 ? 4 : 1);
+  }
   if (p == NULL) {
     fake_add(&s->log, "NULL", 4);
   } else {
-    show(s, d->columns[d->column].type.rule->cell, p, n);
+    show(s, c->type.rule->cell, p, n);
+  }
+  if (d->returning) {
+    fake_add(&s->log, "\n", 1);
   }
   return 0;
 }
@@ -120,6 +131,10 @@ void sink_init(struct sink *s, struct tds_decoder *d) {
   s->decoder = d;
   tds_token_init(d, &s->mem);
   tds_token_begin(d, &s->table);
+}
+
+void sink_values(struct sink *s, struct tds_decoder *d) {
+  d->value_sink = &s->table;
 }
 
 void sink_fini(struct sink *s, struct tds_decoder *d) {

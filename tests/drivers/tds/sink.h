@@ -23,6 +23,9 @@ struct sink {
 void sink_init(struct sink *s, struct tds_decoder *d);
 void sink_fini(struct sink *s, struct tds_decoder *d);
 
+/* From here on values of RETURNVALUE are kept, too: "CELL value" lines. */
+void sink_values(struct sink *s, struct tds_decoder *d);
+
 /* Feeds all of p in pieces drawn from seed (0: whole), writes every event to
  * the log.  Returns the last verdict: TDS_MORE if all is well. */
 int sink_feed(struct sink *s,

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 
 #include "param_kit.h"
+#include "tds_codepage.h"
 #include "tds_param.h"
 #include "tds_text.h"
 #include "tds_value.h"
@@ -437,7 +438,7 @@ Test(param, gives_back_every_day, .timeout = 20) {
 /* Whatever the sizes of the pieces, measured and written bytes agree, and the
  * decoder gives the text back. */
 static void check_text(uint8_t charset, const char *text, size_t n) {
-  struct tds_measure m = {{(const uint8_t *)text, n}, charset, 0, 0};
+  struct tds_measure m = {{(const uint8_t *)text, n}, charset, NULL, 0, 0};
   struct tds_text_out o = {.text = {(const uint8_t *)text, n},
                            .charset = charset};
   struct tds_text t = {.charset = charset};
@@ -477,9 +478,51 @@ Test(param, gives_back_random_text, .timeout = 20) {
   }
 }
 
+/* Every character of the two-byte pages comes back as it was, and those that
+ * have several places get the one that Windows gives them. */
+Test(param, finds_every_character_of_the_two_byte_pages, .timeout = 20) {
+  static const struct {
+    uint8_t page;
+    uint16_t code;
+    uint16_t bytes;
+  } chosen[] = {{TDS_CP932, 0x2252, 0x81E0}, {TDS_CP932, 0x221A, 0x81E3},
+                {TDS_CP932, 0x2235, 0x81E6}, {TDS_CP932, 0xFFE2, 0x81CA},
+                {TDS_CP932, 0x2160, 0x8754}, {TDS_CP932, 0x2170, 0xFA40},
+                {TDS_CP932, 0x7E8A, 0xFA5C}, {TDS_CP932, 0xFF71, 0x00B1},
+                {TDS_CP936, 0x20AC, 0x0080}, {TDS_CP936, 0x4E2D, 0xD6D0},
+                {TDS_CP949, 0xAC00, 0xB0A1}, {TDS_CP950, 0x5341, 0xA451},
+                {TDS_CP950, 0x2550, 0xF9F9}, {TDS_CP950, 0x4E00, 0xA440}};
+  static uint16_t back[TDS_CODEPAGE_BACK];
+  for (uint8_t page = TDS_CP932; page < TDS_CODEPAGES; page++) {
+    unsigned found = 0;
+    tds_codepage_back(page, back);
+    for (uint32_t code = 0x80; code < TDS_CODEPAGE_BACK; code++) {
+      uint8_t wire[4];
+      uint8_t utf8[TDS_TEXT_BOUND(4)];
+      struct tds_text t = {.charset = (uint8_t)(TDS_CHARSET_PAGE + page)};
+      size_t n = tds_param_char(t.charset, back, code, wire);
+      if (n == 0) {
+        continue;
+      }
+      size_t k = tds_text_push(&t, wire, n, utf8);
+      k += tds_text_finish(&t, utf8 + k);
+      struct tds_span s = {utf8, k};
+      cr_expect_eq(tds_text_next(&s), code, "%u %04X", page, code);
+      found++;
+    }
+    cr_expect_gt(found, 9000u, "%u: %u", page, found);
+  }
+  for (size_t i = 0; i < sizeof chosen / sizeof chosen[0]; i++) {
+    tds_codepage_back(chosen[i].page, back);
+    cr_expect_eq(back[chosen[i].code], chosen[i].bytes, "%u %04X: %04X",
+                 chosen[i].page, chosen[i].code, back[chosen[i].code]);
+  }
+}
+
 Test(param, names_the_character_a_page_lacks, .timeout = 5) {
   static const char text[] = "abc\xE4\xB8\xAD";
-  struct tds_measure m = {{(const uint8_t *)text, 6}, TDS_CHARSET_PAGE, 0, 0};
+  struct tds_measure m = {
+      {(const uint8_t *)text, 6}, TDS_CHARSET_PAGE, NULL, 0, 0};
   cr_expect_eq(tds_measure_more(&m, 100), TDS_E_UNSUPPORTED);
   cr_expect_eq(m.lacking, 0x4E2D);
 }

@@ -203,6 +203,92 @@ Test(rpc, quantises_text_at_four_thousand_units, .timeout = 5) {
   }
 }
 
+/* The server's database is Japanese: varchar goes in its page. */
+Test(rpc, sends_varchar_in_the_collation_of_the_database, .timeout = 5) {
+  static const struct {
+    const char *env;
+    const char *text;
+    const char *hex;
+  } cases[] = {
+      {"e3 0800 07 05 1104d00000 00", "a\xE3\x81\x82\xEF\xBD\xB1",
+       "a7 0a00 1104d00000 0400 61 82a0 b1"},
+      {"e3 0800 07 05 0904d00400 00", "a\xE3\x81\x82",
+       "a7 0a00 0904d00400 0400 61 e38182"},
+      {"e3 0800 07 05 1904d00000 00", "\xD0\x96", "a7 0a00 1904d00000 0100 c6"},
+  };
+  for (size_t i = 0; i < 3; i++) {
+    struct fake f;
+    struct fake_bytes want = {0};
+    struct weir_drv_param p = kit_text("@a", "varchar(10)", cases[i].text);
+    open_session(&f);
+    struct fake_bytes env = {0};
+    kit_hex(&env, cases[i].env);
+    kit_hex(&env, "fd 0000 0000 0000000000000000");
+    fake_reply(&f, env.p, env.n);
+    cr_assert_eq(fake_exec(&f, "use x"), WEIR_DRV_DONE);
+    fake_reply_hex(&f, STATUS DONE);
+    f.params = &p;
+    f.n_params = 1;
+    cr_assert_eq(fake_exec(&f, "q"), WEIR_DRV_DONE, "%s", f.message);
+    kit_hex(&want, cases[i].hex);
+    cr_expect_not_null(memmem(f.sent.p, f.sent.n, want.p, want.n), "%zu", i);
+    free(want.p);
+    free(env.p);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+}
+
+/* A statement of more than 4000 units is nvarchar(max), here and prepared. */
+Test(rpc, sends_a_long_statement_as_max, .timeout = 5) {
+  static char sql[5001];
+  static const char *const heads[] = {"0a00 0000 00 00",
+                                      "0d00 0000 00 01 26 04 "
+                                      "00 00 00 e7 0c00 0904d00034 0c00 4000"
+                                      "6100200069006e007400 00 00"};
+  memset(sql, 'x', sizeof sql - 1);
+  for (size_t i = 0; i < 2; i++) {
+    struct fake f;
+    struct fake_bytes want = {0};
+    struct weir_drv_param p = kit_int("@a", "int", 1);
+    open_session(&f);
+    f.prepare = i == 1;
+    f.params = &p;
+    f.n_params = 1;
+    fake_reply_hex(&f, STATUS DONE);
+    cr_assert_eq(fake_exec(&f, sql), WEIR_DRV_DONE);
+    kit_hex(&want, heads[i]);
+    kit_hex(&want, "e7 ffff 0904d00034 1027000000000000 10270000 78007800");
+    cr_expect_not_null(memmem(f.sent.p, f.sent.n, want.p, want.n), "%zu", i);
+    free(want.p);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+}
+
+/* The level of isolation is watched in statements with parameters, too, wherever
+ * a slice of them ends. */
+Test(rpc, watches_for_isolation_in_every_slice, .timeout = 30) {
+  enum {
+    SLICE = 262144
+  };
+  char *sql = malloc(SLICE + 100);
+  cr_assert_not_null(sql);
+  for (size_t at = SLICE - 12; at < SLICE + 4; at++) {
+    struct fake f;
+    struct weir_drv_param p = kit_int("@a", "int", 1);
+    memset(sql, ' ', SLICE + 99);
+    sql[SLICE + 99] = '\0';
+    memcpy(sql + at, "IsoLation", 9);
+    open_session(&f);
+    f.params = &p;
+    f.n_params = 1;
+    fake_reply_hex(&f, STATUS DONE);
+    cr_assert_eq(fake_exec(&f, sql), WEIR_DRV_DONE, "%s", f.message);
+    cr_expect_neq(f.wait.dirty & WEIR_DRV_DIRTY_SETTINGS, 0, "%zu", at);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+  free(sql);
+}
+
 /* ------------------------------------------------------------------ refusals */
 
 Test(rpc, refuses_bad_parameters_and_sends_nothing, .timeout = 10) {

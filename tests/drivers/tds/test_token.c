@@ -67,6 +67,31 @@ Test(token, reads_every_token_by_its_own_rule, .timeout = 10) {
         "DONE fe status 1 rows 0\nDONE ff status 11 rows 7\n");
 }
 
+Test(token, gives_returned_values_with_ordinal_and_name, .timeout = 10) {
+  static const char hex[] =
+      "ac 0100 02 4000 f300 01 00000000 0000 e7 ffff 0904d00034 "
+      "feffffffffffffff 03000000 6100ac 01000000 20 00000000 "
+      "ac 0200 00 01 00000000 0000 26 04 04 fbffffff "
+      "ac 0300 00 02 00000000 0000 26 04 00 "
+      "ac 0400 00 01 00000000 0000 f1 00 ffffffffffffffff";
+  static const char log[] = "CELL 1 @\xC3\xB3 a\xE2\x82\xAC\nVALUE\n"
+                            "CELL 2  -5\nVALUE\n"
+                            "CELL 3  NULL\nVALUE\n"
+                            "CELL 4  NULL\nVALUE\n";
+  size_t n = 0;
+  uint8_t *p = fake_unhex(hex, &n);
+  for (size_t piece = 0; piece < 20; piece++) {
+    struct tds_decoder d;
+    struct sink s;
+    sink_init(&s, &d);
+    sink_values(&s, &d);
+    cr_assert_eq(sink_feed(&s, &d, p, n, piece, 0), TDS_MORE, "%s", d.why);
+    cr_assert_str_eq((const char *)s.log.p, log, "%zu", piece);
+    sink_fini(&s, &d);
+  }
+  free(p);
+}
+
 Test(token, reads_udt_as_bytes, .timeout = 10) {
   check("81 0100 00000000 0100 f0 ffff 01 6400 01 7300 01 7400 0100 6100 "
         "01 6700 d1 0200000000000000 02000000 0102 00000000",
