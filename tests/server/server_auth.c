@@ -84,7 +84,7 @@ static void write_welcome(struct tdsd_session *session, uint32_t size) {
   (void)snprintf(before, sizeof before, "%u", (unsigned)session->packet_size);
   tdsd_write_env_text(&writer, TDSD_ENV_PACKET_SIZE, now, before);
   tdsd_write_loginack(&writer);
-  if (session->login.utf8_asked && state->version >= TDSD_V74) {
+  if (state->utf8) {
     tdsd_write_feature_utf8(&writer);
   }
   tdsd_write_done(&writer, TDSD_TOK_DONE, 0, 0, 0);
@@ -119,6 +119,8 @@ void tdsd_session_admit(struct tdsd_session *session) {
   tdsd_state_init(&session->state, &session->login);
   session->state.version = version;
   session->state.spid = session->spid;
+  session->state.utf8 =
+      session->login.utf8_asked && (version == TDSD_V74 || version == TDSD_V80);
   session->state.manners = &session->shared->manners;
   tdsd_state_join(&session->state, &session->shared->world);
   tdsd_answer_session_open(&session->answerers, &session->shared->answerers,

@@ -40,7 +40,8 @@ void tdsd_session_fini(struct tdsd_session *session) {
 
 struct tdsd_writer tdsd_session_writer(struct tdsd_session *session) {
   return (struct tdsd_writer){.reply = &session->reply,
-                              .version = session->state.version};
+                              .version = session->state.version,
+                              .utf8 = session->state.utf8};
 }
 
 void tdsd_session_cut(struct tdsd_session *session, enum tdsd_cut how) {

@@ -73,6 +73,7 @@ struct tdsd_state {
   char impersonated[TDSD_IMPERSONATIONS_MAX][TDSD_OPTION_BYTES];
   uint32_t nimpersonated;
   uint32_t resets;                    /* how often it was reset */
+  bool utf8;                          /* feature 0A was acknowledged */
   bool odbc;                          /* the login asked for ODBC's options */
   const struct tdsd_fault *caught;    /* by the CATCH at hand; NULL = none */
   const struct tdsd_manners *manners; /* NULL = as SQL Server does */
