@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server_const.h"
+#include "server_fedauth.h"
 
 #define USER_TYPE_ROWVERSION 0x50u
 
@@ -83,12 +84,26 @@ void tdsd_write_loginack(const struct tdsd_writer *writer) {
   close_length(reply, at);
 }
 
-void tdsd_write_feature_utf8(const struct tdsd_writer *writer) {
-  tdsd_buf_u8(writer->reply, TDSD_TOK_FEATUREEXTACK);
-  tdsd_buf_u8(writer->reply, TDSD_FEAT_UTF8);
-  tdsd_buf_u32(writer->reply, 1);
-  tdsd_buf_u8(writer->reply, 1);
-  tdsd_buf_u8(writer->reply, TDSD_FEAT_END);
+void tdsd_write_features(const struct tdsd_writer *writer,
+                         const struct tdsd_fedauth *fedauth,
+                         bool utf8) {
+  struct tdsd_buf *reply = writer->reply;
+  if (fedauth == NULL && !utf8) {
+    return;
+  }
+  tdsd_buf_u8(reply, TDSD_TOK_FEATUREEXTACK);
+  if (fedauth != NULL) {
+    size_t len = fedauth->nonce ? sizeof fedauth->nonce_bytes : 0;
+    tdsd_buf_u8(reply, TDSD_FEAT_FEDAUTH);
+    tdsd_buf_u32(reply, (uint32_t)len);
+    tdsd_buf_bytes(reply, fedauth->nonce_bytes, len);
+  }
+  if (utf8) {
+    tdsd_buf_u8(reply, TDSD_FEAT_UTF8);
+    tdsd_buf_u32(reply, 1);
+    tdsd_buf_u8(reply, 1);
+  }
+  tdsd_buf_u8(reply, TDSD_FEAT_END);
 }
 
 void tdsd_write_done(const struct tdsd_writer *writer,

@@ -37,8 +37,12 @@ void tdsd_write_message(const struct tdsd_writer *writer,
 
 void tdsd_write_loginack(const struct tdsd_writer *writer);
 
-/* FEATUREEXTACK of UTF8_SUPPORT. */
-void tdsd_write_feature_utf8(const struct tdsd_writer *writer);
+/* FEATUREEXTACK: of FEDAUTH if fedauth is not NULL, with the client's nonce if
+ * it has one; of UTF8_SUPPORT with utf8.  Nothing without both. */
+struct tdsd_fedauth;
+void tdsd_write_features(const struct tdsd_writer *writer,
+                         const struct tdsd_fedauth *fedauth,
+                         bool utf8);
 
 /* token is TDSD_TOK_DONE, DONEPROC or DONEINPROC. */
 void tdsd_write_done(const struct tdsd_writer *writer,
