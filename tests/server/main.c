@@ -14,6 +14,7 @@
 #include "server.h"
 
 #define ACCOUNTS_MAX 64u
+#define TOKENS_MAX   16u
 #define LINE_BYTES   1024u
 
 #define EXIT_USAGE 2
@@ -31,6 +32,10 @@ static const char usage[] =
     "  --login USER:PASS    an account; may be repeated [sa:x]\n"
     "  --login @FILE        accounts from a file, one USER:PASS a line\n"
     "  --any-login          take every user and password\n"
+    "  --token TEXT         a federated token that is right; may be repeated\n"
+    "  --fedauth MODE       what PRELOGIN says about tokens: echo1 or echo0 "
+    "[echo1]\n"
+    "  --strict-client      refuse what is only unwise, too (see README.md)\n"
     "  --login-delay-ms N   wait before a LOGIN7 is answered\n"
     "  --silent             accept connections and never say a word\n"
     "  --control PATH       unix socket for commands (see README.md)\n"
@@ -42,6 +47,7 @@ static const char usage[] =
 struct arguments {
   struct tdsd_options options;
   struct tdsd_account accounts[ACCOUNTS_MAX];
+  char *tokens[TOKENS_MAX];
   bool print_port;
   bool quiet;
   const char *print_cert;
@@ -117,6 +123,30 @@ static int add_login(struct arguments *arguments, char *text) {
   return 0;
 }
 
+/* As secret as a password. */
+static int add_token(struct arguments *arguments, char *text) {
+  size_t n = arguments->options.ntokens;
+  if (text[0] == 0 || n == TOKENS_MAX) {
+    return complain("--token", n == TOKENS_MAX ? "more than 16 tokens"
+                                               : "a token is needed");
+  }
+  char *token = strdup(text);
+  OPENSSL_cleanse(text, strlen(text));
+  if (token == NULL) {
+    return complain("--token", "no memory");
+  }
+  arguments->tokens[n] = token;
+  arguments->options.ntokens = n + 1;
+  return 0;
+}
+
+static int parse_fedauth(const char *text, struct tdsd_options *options) {
+  options->fedauth_echo_0 = strcmp(text, "echo0") == 0;
+  return options->fedauth_echo_0 || strcmp(text, "echo1") == 0
+             ? 0
+             : complain("--fedauth", "echo1 or echo0 is needed");
+}
+
 static int add_login_file(struct arguments *arguments, const char *path) {
   char line[LINE_BYTES];
   FILE *file = fopen(path, "re");
@@ -143,6 +173,11 @@ static void free_logins(struct arguments *arguments) {
     free((char *)(uintptr_t)arguments->accounts[i].user);
   }
   arguments->options.naccounts = 0;
+  for (size_t i = 0; i < arguments->options.ntokens; i++) {
+    OPENSSL_cleanse(arguments->tokens[i], strlen(arguments->tokens[i]));
+    free(arguments->tokens[i]);
+  }
+  arguments->options.ntokens = 0;
 }
 
 enum option_id {
@@ -155,6 +190,9 @@ enum option_id {
   OPT_PRINT_CERT,
   OPT_LOGIN,
   OPT_ANY_LOGIN,
+  OPT_TOKEN,
+  OPT_FEDAUTH,
+  OPT_STRICT_CLIENT,
   OPT_LOGIN_DELAY,
   OPT_SILENT,
   OPT_CONTROL,
@@ -175,6 +213,9 @@ static const struct option long_options[] = {
     {"print-cert", required_argument, NULL, OPT_PRINT_CERT},
     {"login", required_argument, NULL, OPT_LOGIN},
     {"any-login", no_argument, NULL, OPT_ANY_LOGIN},
+    {"token", required_argument, NULL, OPT_TOKEN},
+    {"fedauth", required_argument, NULL, OPT_FEDAUTH},
+    {"strict-client", no_argument, NULL, OPT_STRICT_CLIENT},
     {"login-delay-ms", required_argument, NULL, OPT_LOGIN_DELAY},
     {"silent", no_argument, NULL, OPT_SILENT},
     {"control", required_argument, NULL, OPT_CONTROL},
@@ -219,6 +260,13 @@ static int take(struct arguments *arguments, int option, char *value) {
                            : add_login(arguments, value);
   case OPT_ANY_LOGIN:
     options->any_login = true;
+    return 0;
+  case OPT_TOKEN:
+    return add_token(arguments, value);
+  case OPT_FEDAUTH:
+    return parse_fedauth(value, options);
+  case OPT_STRICT_CLIENT:
+    options->strict_client = true;
     return 0;
   case OPT_LOGIN_DELAY:
     if (parse_number("login-delay-ms", value, 3600000, &number) < 0) {
@@ -313,6 +361,7 @@ static int serve(struct arguments *arguments) {
   char why[256];
   struct tdsd_options *options = &arguments->options;
   options->accounts = options->naccounts != 0 ? arguments->accounts : NULL;
+  options->tokens = (const char *const *)arguments->tokens;
   options->log = arguments->quiet ? NULL : log_line;
   if (tdsd_open(options, &running, why, sizeof why) < 0) {
     (void)complain("cannot start", why);

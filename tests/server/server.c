@@ -35,6 +35,32 @@ static void free_accounts(struct tdsd_shared *shared) {
     free((char *)(uintptr_t)shared->accounts[i].user);
   }
   free(shared->accounts);
+  for (size_t i = 0; i < shared->options.ntokens; i++) {
+    if (shared->tokens[i] != NULL) {
+      OPENSSL_cleanse(shared->tokens[i], strlen(shared->tokens[i]));
+      free(shared->tokens[i]);
+    }
+  }
+  free(shared->tokens);
+}
+
+static int copy_tokens(struct tdsd_shared *shared,
+                       const struct tdsd_options *options) {
+  if (options->ntokens == 0) {
+    return 0;
+  }
+  shared->tokens = calloc(options->ntokens, sizeof(char *));
+  if (shared->tokens == NULL) {
+    return -1;
+  }
+  shared->options.ntokens = options->ntokens;
+  for (size_t i = 0; i < options->ntokens; i++) {
+    shared->tokens[i] = strdup(options->tokens[i]);
+    if (shared->tokens[i] == NULL) {
+      return -1;
+    }
+  }
+  return 0;
 }
 
 static int copy_accounts(struct tdsd_shared *shared,
@@ -145,7 +171,8 @@ static int open_parts(struct tdsd *server,
   struct tdsd_shared *shared = &server->shared;
   shared->world.kill = kill_session;
   shared->world.user = server;
-  if (copy_accounts(shared, options) < 0) {
+  shared->manners.strict = options->strict_client;
+  if (copy_accounts(shared, options) < 0 || copy_tokens(shared, options) < 0) {
     return fail(why, cap, "cannot copy the accounts");
   }
   if (options->tls != TDSD_TLS_OFF) {
@@ -186,6 +213,8 @@ int tdsd_open(const struct tdsd_options *options,
   server->shared.options = *options;
   server->shared.options.accounts = NULL;
   server->shared.options.naccounts = 0;
+  server->shared.options.tokens = NULL;
+  server->shared.options.ntokens = 0;
   server->listener.fd = -1;
   server->waker.fd = -1;
   server->epoll = -1;

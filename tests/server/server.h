@@ -35,6 +35,10 @@ struct tdsd_options {
   uint32_t login_delay_ms;             /* between LOGIN7 and its answer */
   const struct tdsd_account *accounts; /* NULL = sa with password x */
   size_t naccounts;
+  const char *const *tokens; /* federated tokens that are right */
+  size_t ntokens;
+  bool fedauth_echo_0;   /* PRELOGIN says that none is needed, all the same */
+  bool strict_client;    /* what is only unwise is refused, too */
   bool any_login;        /* every user and password is right */
   bool silent;           /* accept, read, and never say a word */
   const char *control;   /* path of the control socket, or NULL */

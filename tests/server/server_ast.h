@@ -11,6 +11,7 @@ enum tdsd_expr_kind {
   TDSD_EXPR_VARIABLE, /* slot of the batch's variables */
   TDSD_EXPR_GLOBAL,   /* slot: index in the table of @@ names */
   TDSD_EXPR_COLUMN,   /* name; slot in the source once bound */
+  TDSD_EXPR_COLLATE,  /* args[0]; slot: the collation */
   TDSD_EXPR_CAST,     /* args[0] to type; args[1] the style, if any */
   TDSD_EXPR_CALL,     /* slot: index in the table of functions; args */
   TDSD_EXPR_NEGATE,   /* args[0] */

@@ -31,6 +31,18 @@ static bool knows(const struct tdsd_shared *shared,
   return false;
 }
 
+/* All are compared, so that the time tells nothing. */
+static bool knows_token(const struct tdsd_shared *shared,
+                        const struct tdsd_fedauth *fedauth) {
+  bool known = shared->options.any_login;
+  for (size_t i = 0; i < shared->options.ntokens; i++) {
+    bool same = fedauth->token != NULL &&
+                same_secret(shared->tokens[i], fedauth->token);
+    known = known || same;
+  }
+  return known;
+}
+
 /* Decides.  Returns 0, or -1 with the fault for the client. */
 static int check(const struct tdsd_session *session, struct tdsd_fault *fault) {
   const struct tdsd_login *login = &session->login;
@@ -44,12 +56,17 @@ static int check(const struct tdsd_session *session, struct tdsd_fault *fault) {
                           "Login failed. The login is from an untrusted domain "
                           "and cannot be used with Integrated authentication.");
   }
-  if (login->fedauth_asked || login->change_password) {
+  if (login->change_password) {
     return tdsd_fault_set(fault, 18456, 14,
-                          "Login failed: this server knows neither federated "
-                          "authentication nor changes of passwords.");
+                          "Login failed: this server knows no changes of "
+                          "passwords.");
   }
-  if (!knows(session->shared, login)) {
+  if (login->fedauth.asked && !knows_token(session->shared, &login->fedauth)) {
+    return tdsd_fault_set(fault, 18456, 14,
+                          "Login failed for user '<token-identified "
+                          "principal>'.");
+  }
+  if (!login->fedauth.asked && !knows(session->shared, login)) {
     return tdsd_fault_set(fault, 18456, 14, "Login failed for user '%.128s'.",
                           login->user);
   }
@@ -84,9 +101,8 @@ static void write_welcome(struct tdsd_session *session, uint32_t size) {
   (void)snprintf(before, sizeof before, "%u", (unsigned)session->packet_size);
   tdsd_write_env_text(&writer, TDSD_ENV_PACKET_SIZE, now, before);
   tdsd_write_loginack(&writer);
-  if (session->login.utf8_asked && state->version >= TDSD_V74) {
-    tdsd_write_feature_utf8(&writer);
-  }
+  const struct tdsd_fedauth *fedauth = &session->login.fedauth;
+  tdsd_write_features(&writer, fedauth->asked ? fedauth : NULL, state->utf8);
   tdsd_write_done(&writer, TDSD_TOK_DONE, 0, 0, 0);
 }
 
@@ -119,6 +135,8 @@ void tdsd_session_admit(struct tdsd_session *session) {
   tdsd_state_init(&session->state, &session->login);
   session->state.version = version;
   session->state.spid = session->spid;
+  session->state.utf8 =
+      session->login.utf8_asked && (version == TDSD_V74 || version == TDSD_V80);
   session->state.manners = &session->shared->manners;
   tdsd_state_join(&session->state, &session->shared->world);
   tdsd_answer_session_open(&session->answerers, &session->shared->answerers,
@@ -141,7 +159,8 @@ static void turn_away(struct tdsd_session *session, struct tdsd_fault *fault) {
   struct tdsd_writer writer = tdsd_session_writer(session);
   tdsd_count(&session->shared->counters.logins_failed, 1);
   tdsd_log(session->shared, session->spid,
-           "login of '%s' refused with error %d", session->login.user,
+           "login of '%s' refused with error %d",
+           session->login.fedauth.asked ? "a token" : session->login.user,
            (int)fault->number);
   fault->line = 1;
   tdsd_write_message(&writer, fault);
@@ -150,14 +169,64 @@ static void turn_away(struct tdsd_session *session, struct tdsd_fault *fault) {
   session->phase = TDSD_PHASE_ENDED;
 }
 
+/* The client has no token yet: it is told where to get one. */
+static void ask_for_token(struct tdsd_session *session) {
+  struct tdsd_writer writer = tdsd_session_writer(session);
+  tdsd_write_fedauthinfo(&writer);
+  tdsd_session_send(session);
+  session->phase = TDSD_PHASE_TOKEN;
+}
+
+void tdsd_session_token(struct tdsd_session *session) {
+  struct tdsd_problem problem;
+  const struct tdsd_buf *message = &session->joiner.message;
+  if (session->joiner.type != TDSD_PKT_FEDAUTH) {
+    tdsd_session_refuse(session, "a federated token was expected");
+    return;
+  }
+  if (tdsd_fedauth_parse_token(tdsd_buf_at(message), tdsd_buf_len(message),
+                               &session->login.fedauth, &problem) < 0) {
+    tdsd_session_refuse(session, problem.text);
+    return;
+  }
+  tdsd_session_answer(session);
+}
+
 void tdsd_session_answer(struct tdsd_session *session) {
   struct tdsd_fault fault;
+  const struct tdsd_fedauth *fedauth = &session->login.fedauth;
+  if (fedauth->library == TDSD_FEDAUTH_ASK && fedauth->token == NULL) {
+    ask_for_token(session);
+    return;
+  }
   if (check(session, &fault) < 0) {
     turn_away(session, &fault);
   } else {
     welcome(session);
   }
   tdsd_login_wipe(&session->login);
+}
+
+/* The echo says what PRELOGIN said; with a token there is no other identity. */
+static int check_fedauth(struct tdsd_session *session) {
+  const struct tdsd_login *login = &session->login;
+  const char *problem = NULL;
+  if (!login->fedauth.asked) {
+    return 0;
+  }
+  if (login->fedauth.echo != session->fedauth_required) {
+    problem = "LOGIN7 does not repeat what FEDAUTHREQUIRED said";
+  } else if (login->flags2 & FLAGS2_INTEGRATED) {
+    problem = "LOGIN7 wants both integrated and federated authentication";
+  } else if (session->shared->manners.strict &&
+             session->encryption != TDSD_CRYPT_FULL) {
+    problem = "a federated token outside of full encryption";
+  }
+  if (problem == NULL) {
+    return 0;
+  }
+  tdsd_session_refuse(session, problem);
+  return -1;
 }
 
 void tdsd_session_login(struct tdsd_session *session, uint64_t now_ns) {
@@ -170,6 +239,9 @@ void tdsd_session_login(struct tdsd_session *session, uint64_t now_ns) {
   }
   if (session->login.version == TDSD_V80 && !session->strict) {
     tdsd_session_refuse(session, "TDS 8.0 outside strict TLS");
+    return;
+  }
+  if (check_fedauth(session) < 0) {
     return;
   }
   session->state.version = session->login.version;

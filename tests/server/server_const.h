@@ -19,6 +19,7 @@
 #define TDSD_PKT_REPLY     0x04u
 #define TDSD_PKT_ATTENTION 0x06u
 #define TDSD_PKT_BULK      0x07u
+#define TDSD_PKT_FEDAUTH   0x08u
 #define TDSD_PKT_TM        0x0Eu
 #define TDSD_PKT_LOGIN7    0x10u
 #define TDSD_PKT_SSPI      0x11u
@@ -70,6 +71,7 @@
 #define TDSD_TOK_ROW           0xD1u
 #define TDSD_TOK_NBCROW        0xD2u
 #define TDSD_TOK_RETURNVALUE   0xACu
+#define TDSD_TOK_FEDAUTHINFO   0xEEu
 #define TDSD_TOK_ENVCHANGE     0xE3u
 #define TDSD_TOK_DONE          0xFDu
 #define TDSD_TOK_DONEPROC      0xFEu

@@ -37,8 +37,8 @@ static int run_stats(struct tdsd *server,
 }
 
 static const char *phase_name(enum tdsd_phase phase) {
-  static const char *const names[] = {"prelogin", "login",   "answer",
-                                      "ready",    "running", "ended"};
+  static const char *const names[] = {"prelogin", "login", "answer", "ready",
+                                      "running",  "ended", "token"};
   return names[phase];
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server_collation.h"
 #include "server_const.h"
 #include "server_text.h"
 #include "server_value.h"
@@ -28,7 +29,7 @@ static int not_allowed(const struct job *job) {
   return tdsd_fault_set(
       job->fault, 529, 16,
       "Explicit conversion from data type %s to %s is not allowed.",
-      tdsd_kind_name(job->in->type.kind), tdsd_kind_name(job->to->kind));
+      tdsd_type_name(&job->in->type), tdsd_type_name(job->to));
 }
 
 static int overflow(const struct job *job) {
@@ -165,11 +166,16 @@ size_t tdsd_value_print(const struct tdsd_value *value,
 /* Cuts text to the target's size, or fills it up with blanks for char(n). */
 static int set_text(const struct job *job, const char *text, size_t len) {
   const struct tdsd_type *to = job->to;
-  size_t units = tdsd_text_units(text, len);
-  size_t size = to->size == TDSD_SIZE_MAX ? units : to->size;
-  size_t keep = units > size ? tdsd_text_cut(text, len, size) : len;
-  bool fill = (to->kind == TDSD_CHAR || to->kind == TDSD_NCHAR) && units < size;
-  size_t blanks = fill ? size - units : 0;
+  size_t keep = len;
+  size_t used = 0; /* of the size: units of nvarchar, bytes of varchar */
+  if (to->size != TDSD_SIZE_MAX && tdsd_kind_is_wide(to->kind)) {
+    keep = tdsd_text_cut(text, len, to->size);
+    used = tdsd_text_units(text, keep);
+  } else if (to->size != TDSD_SIZE_MAX) {
+    keep = tdsd_collation_cut(to->collation, text, len, to->size, &used);
+  }
+  bool fill = to->kind == TDSD_CHAR || to->kind == TDSD_NCHAR;
+  size_t blanks = fill ? to->size - used : 0;
   char *copy = tdsd_arena_take(job->arena, keep + blanks + 1);
   if (copy == NULL) {
     return no_memory(job);
@@ -177,7 +183,7 @@ static int set_text(const struct job *job, const char *text, size_t len) {
   if (tdsd_kind_is_wide(to->kind)) {
     memcpy(copy, text, keep);
   } else {
-    keep = tdsd_text_narrow(text, keep, copy);
+    keep = tdsd_collation_narrow(to->collation, text, keep, copy);
   }
   memset(copy + keep, ' ', blanks);
   job->out->bytes = copy;
@@ -215,7 +221,7 @@ static int binary_text(const struct job *job) {
   }
   size_t len = tdsd_kind_is_wide(job->to->kind)
                    ? tdsd_text_from_w16(bytes, n / 2, text)
-                   : tdsd_text_from_1252(bytes, n, text);
+                   : tdsd_collation_decode(job->to->collation, bytes, n, text);
   return set_text(job, text, len);
 }
 
@@ -299,7 +305,8 @@ static int text_binary(const struct job *job) {
   }
   size_t len = tdsd_kind_is_wide(job->in->type.kind)
                    ? tdsd_text_to_w16(job->in->bytes, job->in->len, bytes)
-                   : tdsd_text_to_1252(job->in->bytes, job->in->len, bytes);
+                   : tdsd_collation_encode(job->in->type.collation,
+                                           job->in->bytes, job->in->len, bytes);
   return set_binary(job, bytes, len);
 }
 
@@ -652,8 +659,51 @@ static int to_guid(const struct job *job) {
   return not_allowed(job);
 }
 
+/* What sql_variant holds keeps its type; large values it cannot hold. */
+static int to_variant(const struct job *job) {
+  const struct tdsd_type *from = &job->in->type;
+  if (from->size == TDSD_SIZE_MAX || from->form != TDSD_FORM_PLAIN) {
+    return tdsd_fault_set(job->fault, 206, 16,
+                          "Operand type clash: %s%s is incompatible with "
+                          "sql_variant",
+                          tdsd_type_name(from),
+                          from->form == TDSD_FORM_PLAIN ? "(max)" : "");
+  }
+  *job->out = *job->in;
+  job->out->type.nullable = true;
+  if (from->kind <= TDSD_NVARCHAR) {
+    const char *copy =
+        tdsd_arena_copy(job->arena, job->in->bytes, job->in->len);
+    if (copy == NULL) {
+      return no_memory(job);
+    }
+    job->out->bytes = copy;
+  }
+  return 0;
+}
+
+/* xml meets only text and itself; text, ntext and image only their kind. */
+static bool may_convert(const struct tdsd_type *from,
+                        const struct tdsd_type *to) {
+  if (from->form == TDSD_FORM_XML || to->form == TDSD_FORM_XML) {
+    return from->kind <= TDSD_NVARCHAR && to->kind <= TDSD_NVARCHAR &&
+           from->form != TDSD_FORM_OLD && to->form != TDSD_FORM_OLD;
+  }
+  if (from->form == TDSD_FORM_OLD || to->form == TDSD_FORM_OLD) {
+    return (tdsd_kind_is_text(from->kind) && tdsd_kind_is_text(to->kind)) ||
+           (tdsd_kind_is_binary(from->kind) && tdsd_kind_is_binary(to->kind));
+  }
+  return true;
+}
+
 static int dispatch(const struct job *job) {
   enum tdsd_kind to = job->to->kind;
+  if (!may_convert(&job->in->type, job->to)) {
+    return not_allowed(job);
+  }
+  if (to == TDSD_VARIANT) {
+    return to_variant(job);
+  }
   if (tdsd_kind_is_text(to)) {
     return to_text(job);
   }

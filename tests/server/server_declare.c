@@ -35,6 +35,7 @@ static int parse_one(struct tdsd_parser *parser, struct tdsd_variable *param) {
       tdsd_parse_eat_sign(parser, "=", &assigned) < 0) {
     return -1;
   }
+  param->variant = param->value.type.kind == TDSD_VARIANT;
   if (assigned) {
     struct tdsd_expr *expr = NULL;
     if (tdsd_parse_value(parser, &expr) < 0 ||
@@ -153,7 +154,7 @@ static int bind_one(struct tdsd_variable *param,
   if (arg->is_default) {
     return 0;
   }
-  struct tdsd_type type = param->value.type;
+  struct tdsd_type type = tdsd_variable_type(param);
   param->is_default = false;
   return tdsd_convert(&arg->value, &type, 0, arena, &param->value, fault);
 }

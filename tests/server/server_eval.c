@@ -45,6 +45,19 @@ static int bind_binary(struct tdsd_expr *expr, struct tdsd_fault *fault) {
                          &expr->type, fault);
 }
 
+static int bind_collate(struct tdsd_expr *expr, struct tdsd_fault *fault) {
+  expr->type = expr->args[0]->type;
+  expr->type.collation = (uint8_t)expr->slot;
+  fault->line = expr->line;
+  if (tdsd_kind_is_text(expr->type.kind) &&
+      expr->type.form == TDSD_FORM_PLAIN) {
+    return 0;
+  }
+  return tdsd_fault_set(fault, 447, 16,
+                        "Expression type %s is invalid for COLLATE clause.",
+                        tdsd_type_name(&expr->type));
+}
+
 int tdsd_bind(struct tdsd_expr *expr,
               const struct tdsd_source *source,
               const struct tdsd_batch *batch,
@@ -59,15 +72,21 @@ int tdsd_bind(struct tdsd_expr *expr,
     expr->type = expr->literal.type;
     return 0;
   case TDSD_EXPR_VARIABLE:
-    expr->type = batch->variables[expr->slot].value.type;
+    expr->type = tdsd_variable_type(&batch->variables[expr->slot]);
     return 0;
   case TDSD_EXPR_GLOBAL:
     expr->type = tdsd_global_type(expr->slot);
     return 0;
   case TDSD_EXPR_COLUMN:
     return bind_column(expr, source, fault);
+  case TDSD_EXPR_COLLATE:
+    return bind_collate(expr, fault);
   case TDSD_EXPR_CAST:
-    return 0; /* the parser knew the type */
+    /* The parser knew the type; text brings its collation along. */
+    if (tdsd_kind_is_text(expr->type.kind)) {
+      expr->type.collation = expr->args[0]->type.collation;
+    }
+    return 0;
   case TDSD_EXPR_CALL:
     expr->type = tdsd_function_type(expr);
     return 0;
@@ -184,6 +203,11 @@ int tdsd_eval(const struct tdsd_expr *expr,
   case TDSD_EXPR_COLUMN:
     *out = context->row[expr->slot];
     return 0;
+  case TDSD_EXPR_COLLATE:
+    return tdsd_eval(expr->args[0], context, out) < 0
+               ? -1
+               : tdsd_convert(out, &expr->type, 0, context->arena, out,
+                              context->fault);
   case TDSD_EXPR_CAST:
     return eval_cast(expr, context, out);
   case TDSD_EXPR_CALL:
@@ -305,6 +329,12 @@ static int eval_compare(const struct tdsd_expr *expr,
       tdsd_convert(&b, &type, 0, context->arena, &b, context->fault) < 0) {
     return -1;
   }
+  /* Variants are compared by what the first holds. */
+  if (type.kind == TDSD_VARIANT && !a.is_null && !b.is_null &&
+      a.type.kind != b.type.kind &&
+      tdsd_convert(&b, &a.type, 0, context->arena, &b, context->fault) < 0) {
+    return -1;
+  }
   *out_truth = a.is_null || b.is_null
                    ? 2
                    : (holds(expr->op, tdsd_value_compare(&a, &b)) ? 1 : 0);
@@ -360,6 +390,7 @@ int tdsd_eval_condition(const struct tdsd_expr *expr,
   case TDSD_EXPR_VARIABLE:
   case TDSD_EXPR_GLOBAL:
   case TDSD_EXPR_COLUMN:
+  case TDSD_EXPR_COLLATE:
   case TDSD_EXPR_CAST:
   case TDSD_EXPR_CALL:
   case TDSD_EXPR_NEGATE:

@@ -114,6 +114,7 @@ static struct tdsd_type same_text(const struct tdsd_type *in, bool longer) {
   bool wide = tdsd_kind_is_wide(in->kind);
   bool text = tdsd_kind_is_text(in->kind);
   type.kind = wide ? TDSD_NVARCHAR : TDSD_VARCHAR;
+  type.collation = in->collation;
   type.size = text && !longer ? in->size : wide ? 4000 : 8000;
   if (text && in->size == TDSD_SIZE_MAX) {
     type.size = TDSD_SIZE_MAX;
@@ -135,8 +136,9 @@ struct tdsd_type tdsd_function_type(const struct tdsd_expr *expr) {
     type.precision = 38;
     break;
   case TDSD_FN_ISNULL:
+    /* With a value that cannot be null the whole cannot be. */
     type = expr->args[expr->args[0]->type.untyped ? 1 : 0]->type;
-    type.nullable = true;
+    type.nullable = expr->args[1]->type.nullable;
     break;
   case TDSD_FN_COALESCE:
     type = expr->args[0]->type;

@@ -109,8 +109,7 @@ static int read_feature(uint8_t id,
     out->utf8_asked = len == 0 || (data[0] & 1) != 0;
     return 0;
   case TDSD_FEAT_FEDAUTH:
-    out->fedauth_asked = true;
-    return 0;
+    return tdsd_fedauth_parse(data, len, &out->fedauth, problem);
   default:
     return 0; /* unknown features are skipped by their length */
   }
@@ -273,6 +272,7 @@ int tdsd_login_parse(const uint8_t *body,
   if (check_fields(body, len, fixed, problem) < 0 ||
       read_sspi(body, len, fixed, &login, problem) < 0 ||
       read_extension(body, len, fixed, &login, problem) < 0) {
+    tdsd_fedauth_wipe(&login.fedauth);
     return -1;
   }
   copy_texts(body, &login);
@@ -282,6 +282,7 @@ int tdsd_login_parse(const uint8_t *body,
 }
 
 void tdsd_login_wipe(struct tdsd_login *login) {
+  tdsd_fedauth_wipe(&login->fedauth);
   OPENSSL_cleanse(login, sizeof *login);
 }
 
@@ -290,16 +291,49 @@ static void place(const uint8_t *body, size_t at, size_t *from, size_t *to) {
   *to = *from + 2u * tdsd_get_u16(body + at + 2);
 }
 
+/* The token lies behind the header of feature 02, with five bytes of its own
+ * before it. */
+static void place_token(const uint8_t *body,
+                        size_t len,
+                        size_t *from,
+                        size_t *to) {
+  size_t extension = tdsd_get_u16(body + 56);
+  if (!(body[27] & FLAG3_EXTENSION)) {
+    return;
+  }
+  *to = SIZE_MAX;
+  *from = extension;
+  if (extension + 4 > len) {
+    return;
+  }
+  size_t at = tdsd_get_u32(body + extension);
+  *from = at;
+  while (at < len && body[at] != TDSD_FEAT_END && len - at >= 5) {
+    size_t bytes = tdsd_get_u32(body + at + 1);
+    if (body[at] == TDSD_FEAT_FEDAUTH) {
+      *to = at + 5 + bytes;
+      *from = bytes < 5 ? *to : at + 5 + 5;
+      return;
+    }
+    at += 5 + bytes;
+  }
+  if (at < len && body[at] == TDSD_FEAT_END) {
+    *from = *to = 0;
+  }
+}
+
 void tdsd_login_secrets(const uint8_t *body,
                         size_t len,
-                        size_t out_from[2],
-                        size_t out_to[2]) {
-  out_from[0] = out_to[0] = 0;
-  out_from[1] = out_to[1] = 0;
+                        size_t out_from[TDSD_LOGIN_SECRETS],
+                        size_t out_to[TDSD_LOGIN_SECRETS]) {
+  for (unsigned i = 0; i < TDSD_LOGIN_SECRETS; i++) {
+    out_from[i] = out_to[i] = 0;
+  }
   if (len >= FIXED_71) {
     place(body, PASSWORD_AT, &out_from[0], &out_to[0]);
   }
   if (len >= FIXED && known_version(tdsd_get_u32(body + 4)) != TDSD_V71) {
     place(body, CHANGE_AT, &out_from[1], &out_to[1]);
+    place_token(body, len, &out_from[2], &out_to[2]);
   }
 }

@@ -3,6 +3,7 @@
 #ifndef TDSD_SERVER_LOGIN_H
 #define TDSD_SERVER_LOGIN_H
 
+#include "server_fedauth.h"
 #include "server_wire.h"
 
 /* 128 UTF-16 units take at most 384 bytes of UTF-8. */
@@ -28,7 +29,7 @@ struct tdsd_login {
   uint32_t sspi_bytes;
   bool change_password; /* a new password came along */
   bool utf8_asked;      /* feature 0A */
-  bool fedauth_asked;   /* feature 02 */
+  struct tdsd_fedauth fedauth;
 };
 
 /* Reads a LOGIN7 message.
@@ -41,11 +42,15 @@ int tdsd_login_parse(const uint8_t *body,
 
 void tdsd_login_wipe(struct tdsd_login *login);
 
-/* Says where in a LOGIN7 record its two passwords lie, from its first packet's
- * body; both places are empty if the body is too short to tell. */
+/* Secrets that a LOGIN7 may have: two passwords and a token. */
+#define TDSD_LOGIN_SECRETS 3u
+
+/* Says where in a LOGIN7 record its secrets lie, from its first packet's body;
+ * places are empty where the body is too short to tell, but for the token: then
+ * the whole list of features is taken for one. */
 void tdsd_login_secrets(const uint8_t *body,
                         size_t len,
-                        size_t out_from[2],
-                        size_t out_to[2]);
+                        size_t out_from[TDSD_LOGIN_SECRETS],
+                        size_t out_to[TDSD_LOGIN_SECRETS]);
 
 #endif

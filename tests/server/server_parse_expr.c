@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server_collation.h"
 #include "server_const.h"
 #include "server_eval.h"
 #include "server_parse.h"
@@ -265,6 +266,44 @@ static int parse_primary(struct tdsd_parser *parser,
   return tdsd_parse_literal(parser, out_expr);
 }
 
+static int wrap(struct tdsd_parser *parser,
+                enum tdsd_expr_kind kind,
+                struct tdsd_expr **expr) {
+  struct tdsd_expr *outer = new_expr(parser, kind, 1);
+  if (outer == NULL) {
+    return tdsd_parse_no_memory(parser);
+  }
+  outer->args[0] = *expr;
+  *expr = outer;
+  return 0;
+}
+
+/* value COLLATE name */
+static int parse_collate(struct tdsd_parser *parser,
+                         struct tdsd_expr **out_expr) {
+  const char *name = NULL;
+  bool collate = false;
+  if (parse_primary(parser, out_expr) < 0 ||
+      tdsd_parse_eat(parser, "collate", &collate) < 0) {
+    return -1;
+  }
+  if (!collate) {
+    return 0;
+  }
+  if (is_condition(*out_expr)) {
+    return tdsd_parse_bad(parser);
+  }
+  if (tdsd_parse_name(parser, &name) < 0 ||
+      wrap(parser, TDSD_EXPR_COLLATE, out_expr) < 0) {
+    return -1;
+  }
+  int32_t found = tdsd_collation_find(name);
+  (*out_expr)->slot = (uint32_t)found;
+  return found < 0 ? tdsd_fault_set(parser->fault, 448, 16,
+                                    "Invalid collation '%.128s'.", name)
+                   : 0;
+}
+
 /* A minus before a number makes a negative literal, so that it stays one. */
 static bool fold_negative(struct tdsd_expr *expr) {
   struct tdsd_value *value = &expr->literal;
@@ -287,7 +326,7 @@ static int parse_unary(struct tdsd_parser *parser,
     return -1;
   }
   if (!minus && !plus) {
-    return parse_primary(parser, out_expr);
+    return parse_collate(parser, out_expr);
   }
   struct tdsd_expr *inner = NULL;
   if (tdsd_parse_enter(parser) < 0 || parse_unary(parser, &inner) < 0) {
@@ -380,18 +419,6 @@ static char comparison(const struct tdsd_token *token) {
       return signs[i].op;
     }
   }
-  return 0;
-}
-
-static int wrap(struct tdsd_parser *parser,
-                enum tdsd_expr_kind kind,
-                struct tdsd_expr **expr) {
-  struct tdsd_expr *outer = new_expr(parser, kind, 1);
-  if (outer == NULL) {
-    return tdsd_parse_no_memory(parser);
-  }
-  outer->args[0] = *expr;
-  *expr = outer;
   return 0;
 }
 

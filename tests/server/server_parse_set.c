@@ -185,6 +185,7 @@ static int declare_one(struct tdsd_parser *parser) {
       tdsd_parse_type(parser, 1, &variable.value.type) < 0) {
     return -1;
   }
+  variable.variant = variable.value.type.kind == TDSD_VARIANT;
   uint32_t slot = batch->nvariables;
   if (add_variable(parser, &variable) < 0) {
     return -1;

@@ -40,6 +40,27 @@ static const struct type_name {
     {"datetime2", TDSD_DATETIME2, 3},
     {"datetimeoffset", TDSD_DATETIMEOFFSET, 3},
     {"uniqueidentifier", TDSD_GUID, 0},
+    {"sql_variant", TDSD_VARIANT, 0},
+};
+
+/* Types that are another with a form of their own. */
+static const struct {
+  const char *name;
+  struct tdsd_type type;
+} formed_types[] = {
+    {"sysname", {.kind = TDSD_NVARCHAR, .size = 128}},
+    {"text",
+     {.kind = TDSD_VARCHAR, .size = TDSD_SIZE_MAX, .form = TDSD_FORM_OLD}},
+    {"ntext",
+     {.kind = TDSD_NVARCHAR, .size = TDSD_SIZE_MAX, .form = TDSD_FORM_OLD}},
+    {"image",
+     {.kind = TDSD_VARBINARY, .size = TDSD_SIZE_MAX, .form = TDSD_FORM_OLD}},
+    {"xml",
+     {.kind = TDSD_NVARCHAR, .size = TDSD_SIZE_MAX, .form = TDSD_FORM_XML}},
+    {"rowversion",
+     {.kind = TDSD_BINARY, .size = 8, .form = TDSD_FORM_ROWVERSION}},
+    {"timestamp",
+     {.kind = TDSD_BINARY, .size = 8, .form = TDSD_FORM_ROWVERSION}},
 };
 
 static int parse_size(struct tdsd_parser *parser, uint32_t *out_size) {
@@ -147,11 +168,12 @@ int tdsd_parse_type(struct tdsd_parser *parser,
     return -1;
   }
   struct tdsd_type type = {.nullable = true, .precision = 18};
-  if (strcasecmp(name, "sysname") == 0) {
-    type.kind = TDSD_NVARCHAR;
-    type.size = 128;
-    *out_type = type;
-    return 0;
+  for (size_t i = 0; i < sizeof formed_types / sizeof formed_types[0]; i++) {
+    if (strcasecmp(name, formed_types[i].name) == 0) {
+      *out_type = formed_types[i].type;
+      out_type->nullable = true;
+      return 0;
+    }
   }
   const struct type_name *found = find_type(name);
   if (found == NULL) {

@@ -247,7 +247,8 @@ enum tdsd_encryption tdsd_prelogin_decide(enum tdsd_tls_mode mode,
 
 void tdsd_prelogin_reply(struct tdsd_buf *out,
                          const struct tdsd_prelogin *client,
-                         uint8_t encryption) {
+                         uint8_t encryption,
+                         uint8_t fedauth) {
   struct entry entries[6] = {
       {TDSD_PRE_VERSION, 0, 6}, {TDSD_PRE_ENCRYPTION, 0, 1},
       {TDSD_PRE_INSTOPT, 0, 1}, {TDSD_PRE_THREADID, 0, 0},
@@ -267,6 +268,6 @@ void tdsd_prelogin_reply(struct tdsd_buf *out,
   tdsd_buf_u8(out, 0); /* INSTOPT: the instance is here */
   tdsd_buf_u8(out, 0); /* MARS: not supported */
   if (n == 6) {
-    tdsd_buf_u8(out, 0); /* no federated authentication needed */
+    tdsd_buf_u8(out, fedauth);
   }
 }

@@ -46,9 +46,11 @@ enum tdsd_encryption tdsd_prelogin_decide(enum tdsd_tls_mode mode,
                                           bool inside_tls,
                                           uint8_t *out_value);
 
-/* Appends the body of the reply. */
+/* Appends the body of the reply.  fedauth is what FEDAUTHREQUIRED says, if the
+ * client mentioned it. */
 void tdsd_prelogin_reply(struct tdsd_buf *out,
                          const struct tdsd_prelogin *client,
-                         uint8_t encryption);
+                         uint8_t encryption,
+                         uint8_t fedauth);
 
 #endif

@@ -246,6 +246,7 @@ void tdsd_invoke_end(struct tdsd_invoke *invoke) {
     uint32_t source = invoke->sources[p];
     if (source != UINT32_MAX && invoke->args[source].output) {
       invoke->args[source].value = invoke->params[p].value;
+      invoke->args[source].variant = invoke->params[p].variant;
     }
   }
 }

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "server_const.h"
+#include "server_fedauth.h"
+
+#define USER_TYPE_ROWVERSION 0x50u
 
 const uint8_t tdsd_collation[5] = {0x09, 0x04, 0xD0, 0x00, 0x34};
 
@@ -81,12 +84,26 @@ void tdsd_write_loginack(const struct tdsd_writer *writer) {
   close_length(reply, at);
 }
 
-void tdsd_write_feature_utf8(const struct tdsd_writer *writer) {
-  tdsd_buf_u8(writer->reply, TDSD_TOK_FEATUREEXTACK);
-  tdsd_buf_u8(writer->reply, TDSD_FEAT_UTF8);
-  tdsd_buf_u32(writer->reply, 1);
-  tdsd_buf_u8(writer->reply, 1);
-  tdsd_buf_u8(writer->reply, TDSD_FEAT_END);
+void tdsd_write_features(const struct tdsd_writer *writer,
+                         const struct tdsd_fedauth *fedauth,
+                         bool utf8) {
+  struct tdsd_buf *reply = writer->reply;
+  if (fedauth == NULL && !utf8) {
+    return;
+  }
+  tdsd_buf_u8(reply, TDSD_TOK_FEATUREEXTACK);
+  if (fedauth != NULL) {
+    size_t len = fedauth->nonce ? sizeof fedauth->nonce_bytes : 0;
+    tdsd_buf_u8(reply, TDSD_FEAT_FEDAUTH);
+    tdsd_buf_u32(reply, (uint32_t)len);
+    tdsd_buf_bytes(reply, fedauth->nonce_bytes, len);
+  }
+  if (utf8) {
+    tdsd_buf_u8(reply, TDSD_FEAT_UTF8);
+    tdsd_buf_u32(reply, 1);
+    tdsd_buf_u8(reply, 1);
+  }
+  tdsd_buf_u8(reply, TDSD_FEAT_END);
 }
 
 void tdsd_write_done(const struct tdsd_writer *writer,
@@ -121,30 +138,39 @@ static void write_user_type(const struct tdsd_writer *writer, uint32_t type) {
 /* Before 7.2 the ordinal and the name came the same way, the status, too. */
 void tdsd_write_return_value(const struct tdsd_writer *writer,
                              uint32_t ordinal,
-                             const char *name,
-                             const struct tdsd_value *value) {
+                             const struct tdsd_variable *param) {
   struct tdsd_buf *reply = writer->reply;
-  struct tdsd_type type = value->type;
+  struct tdsd_type type = tdsd_variable_type(param);
   type.nullable = true;
   tdsd_buf_u8(reply, TDSD_TOK_RETURNVALUE);
   tdsd_buf_u16(reply, ordinal);
-  tdsd_buf_b_varchar(reply, name);
+  tdsd_buf_b_varchar(reply, param->name);
   tdsd_buf_u8(reply, 1); /* an output parameter, no function's result */
   write_user_type(writer, 0);
   tdsd_buf_u16(reply, 1); /* nullable */
   tdsd_write_type(writer, &type);
-  tdsd_write_value(writer, &type, value);
+  tdsd_write_value(writer, &type, &param->value);
+}
+
+/* A table name that is empty, and since 7.2 has no parts. */
+static void write_no_table(const struct tdsd_writer *writer) {
+  if (writer->version == TDSD_V71) {
+    tdsd_buf_u16(writer->reply, 0);
+  } else {
+    tdsd_buf_u8(writer->reply, 0);
+  }
 }
 
 static void write_column(const struct tdsd_writer *writer,
                          const struct tdsd_column *column) {
   struct tdsd_buf *reply = writer->reply;
-  write_user_type(writer, 0);
+  bool rowversion = column->type.form == TDSD_FORM_ROWVERSION;
+  write_user_type(writer, rowversion ? USER_TYPE_ROWVERSION : 0);
   /* Bit 5: computed, which every column here is. */
   tdsd_buf_u16(reply, 0x20u | (column->type.nullable ? 1u : 0u));
   tdsd_write_type(writer, &column->type);
   if (tdsd_type_is_old_blob(writer, &column->type)) {
-    tdsd_buf_u16(reply, 0); /* an empty table name, as 7.1 writes it */
+    write_no_table(writer);
   }
   tdsd_buf_b_varchar(reply, column->name);
 }

@@ -10,6 +10,7 @@
 struct tdsd_writer {
   struct tdsd_buf *reply;
   uint32_t version; /* a TDSD_V */
+  bool utf8;        /* the client takes varchar in UTF-8 (feature 0A) */
 };
 
 /* One column of a result. */
@@ -36,8 +37,12 @@ void tdsd_write_message(const struct tdsd_writer *writer,
 
 void tdsd_write_loginack(const struct tdsd_writer *writer);
 
-/* FEATUREEXTACK of UTF8_SUPPORT. */
-void tdsd_write_feature_utf8(const struct tdsd_writer *writer);
+/* FEATUREEXTACK: of FEDAUTH if fedauth is not NULL, with the client's nonce if
+ * it has one; of UTF8_SUPPORT with utf8.  Nothing without both. */
+struct tdsd_fedauth;
+void tdsd_write_features(const struct tdsd_writer *writer,
+                         const struct tdsd_fedauth *fedauth,
+                         bool utf8);
 
 /* token is TDSD_TOK_DONE, DONEPROC or DONEINPROC. */
 void tdsd_write_done(const struct tdsd_writer *writer,
@@ -48,11 +53,10 @@ void tdsd_write_done(const struct tdsd_writer *writer,
 
 void tdsd_write_return_status(const struct tdsd_writer *writer, int32_t status);
 
-/* RETURNVALUE of an output parameter; its type is the value's. */
+/* RETURNVALUE of an output parameter. */
 void tdsd_write_return_value(const struct tdsd_writer *writer,
                              uint32_t ordinal,
-                             const char *name,
-                             const struct tdsd_value *value);
+                             const struct tdsd_variable *param);
 
 void tdsd_write_columns(const struct tdsd_writer *writer,
                         const struct tdsd_column *columns,

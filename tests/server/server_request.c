@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server_const.h"
+#include "server_manners.h"
 #include "server_rpc.h"
 #include "server_session.h"
 #include "server_text.h"
@@ -17,6 +18,7 @@
 static int64_t read_headers(const uint8_t *body,
                             size_t len,
                             uint64_t *out_descriptor,
+                            uint32_t *out_outstanding,
                             struct tdsd_problem *problem) {
   if (len < 4) {
     return tdsd_problem_set(problem, "ALL_HEADERS is missing");
@@ -45,6 +47,7 @@ static int64_t read_headers(const uint8_t *body,
       }
       transaction = true;
       *out_descriptor = tdsd_get_u64(body + at + 6);
+      *out_outstanding = tdsd_get_u32(body + at + 14);
     }
     at += header;
   }
@@ -70,10 +73,16 @@ static int open_request(struct tdsd_session *session, struct request *out) {
   if (session->state.version == TDSD_V71) {
     return 0; /* ALL_HEADERS came with 7.2 */
   }
-  int64_t headers =
-      read_headers(out->body, out->len, &out->descriptor, &problem);
+  uint32_t outstanding = 0;
+  int64_t headers = read_headers(out->body, out->len, &out->descriptor,
+                                 &outstanding, &problem);
   if (headers < 0) {
     tdsd_session_refuse(session, problem.text);
+    return -1;
+  }
+  const char *unwise = tdsd_strict_request(session, outstanding);
+  if (unwise != NULL) {
+    tdsd_session_refuse(session, unwise);
     return -1;
   }
   out->body += headers;
@@ -99,6 +108,13 @@ static int check_descriptor(struct tdsd_session *session,
   struct tdsd_fault fault;
   if (request->descriptor == session->state.descriptor ||
       request->descriptor == before_reset) {
+    return 0;
+  }
+  /* Clients have been seen that keep the descriptor of a transaction that a
+   * reset has ended, and send it from then on. */
+  if (!session->shared->manners.strict &&
+      (request->descriptor == 0 ||
+       tdsd_state_had(&session->state, request->descriptor))) {
     return 0;
   }
   tdsd_log(session->shared, session->spid, "a stale transaction descriptor");

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "server_collation.h"
 #include "server_const.h"
+#include "server_rpc_job.h"
 #include "server_text.h"
 
 #define DAYS_1900     693595
@@ -57,6 +59,8 @@ enum shape {
   SHAPE_SCALE,   /* scale(1); value len(1) */
   SHAPE_SHORT,   /* maxlen(2) [collation]; value len(2), or PLP */
   SHAPE_LONG,    /* maxlen(4) [collation]; value len(4) */
+  SHAPE_XML,     /* schema; PLP */
+  SHAPE_VARIANT, /* maxlen(4); value len(4) */
 };
 
 static const struct wire_type {
@@ -97,6 +101,8 @@ static const struct wire_type {
     {0x23, 0, SHAPE_LONG, TDSD_VARCHAR},
     {0x63, 0, SHAPE_LONG, TDSD_NVARCHAR},
     {0x22, 0, SHAPE_LONG, TDSD_VARBINARY},
+    {0xF1, 0, SHAPE_XML, TDSD_NVARCHAR},
+    {0x62, 0, SHAPE_VARIANT, TDSD_VARIANT},
 };
 
 static const struct wire_type *find_type(uint32_t type) {
@@ -108,25 +114,19 @@ static const struct wire_type *find_type(uint32_t type) {
   return NULL;
 }
 
-/* One parameter's value under way. */
-struct job {
-  struct tdsd_reader *reader;
-  struct tdsd_arena *arena;
-  struct tdsd_value *out;
-  struct tdsd_problem *problem;
-};
-
-static int does_not_fit(const struct job *job, const char *what, size_t n) {
+int tdsd_rpc_does_not_fit(const struct tdsd_rpc_job *job,
+                          const char *what,
+                          size_t n) {
   return tdsd_problem_set(job->problem, "a %s parameter with %s of %zu",
                           tdsd_kind_name(job->out->type.kind), what, n);
 }
 
-static int no_memory(const struct job *job) {
+static int no_memory(const struct tdsd_rpc_job *job) {
   return tdsd_problem_set(job->problem, "no memory for a parameter");
 }
 
 /* Joins PLP chunks; what was announced is only checked, never allocated. */
-static int read_plp(const struct job *job,
+static int read_plp(const struct tdsd_rpc_job *job,
                     const uint8_t **out_bytes,
                     size_t *out_len) {
   uint64_t total = tdsd_read_u64(job->reader);
@@ -143,7 +143,7 @@ static int read_plp(const struct job *job,
     size_t chunk = tdsd_read_u32(job->reader);
     const uint8_t *bytes = tdsd_read_bytes(job->reader, chunk);
     if (bytes == NULL) {
-      return does_not_fit(job, "a chunk", chunk);
+      return tdsd_rpc_does_not_fit(job, "a chunk", chunk);
     }
     if (chunk == 0) {
       break;
@@ -152,14 +152,17 @@ static int read_plp(const struct job *job,
     len += chunk;
   }
   if (total != UINT64_MAX - 1 && total != len) {
-    return does_not_fit(job, "another length than the announced one", len);
+    return tdsd_rpc_does_not_fit(job, "another length than the announced one",
+                                 len);
   }
   *out_bytes = joined;
   *out_len = len;
   return 0;
 }
 
-static int set_string(const struct job *job, const uint8_t *bytes, size_t len) {
+int tdsd_rpc_take_string(const struct tdsd_rpc_job *job,
+                         const uint8_t *bytes,
+                         size_t len) {
   struct tdsd_value *out = job->out;
   char *copy = tdsd_arena_take(job->arena, 3 * len + 1);
   if (copy == NULL) {
@@ -167,11 +170,11 @@ static int set_string(const struct job *job, const uint8_t *bytes, size_t len) {
   }
   if (tdsd_kind_is_wide(out->type.kind)) {
     if (len % 2 != 0) {
-      return does_not_fit(job, "an odd length", len);
+      return tdsd_rpc_does_not_fit(job, "an odd length", len);
     }
     out->len = tdsd_text_from_w16(bytes, len / 2, copy);
   } else if (tdsd_kind_is_text(out->type.kind)) {
-    out->len = tdsd_text_from_1252(bytes, len, copy);
+    out->len = tdsd_collation_decode(out->type.collation, bytes, len, copy);
   } else if (len != 0) {
     memcpy(copy, bytes, len);
     out->len = len;
@@ -180,14 +183,19 @@ static int set_string(const struct job *job, const uint8_t *bytes, size_t len) {
   return 0;
 }
 
-static int read_short(const struct job *job) {
+static void read_collation(const struct tdsd_rpc_job *job) {
+  if (tdsd_kind_is_text(job->out->type.kind)) {
+    const uint8_t *bytes = tdsd_read_bytes(job->reader, 5);
+    job->out->type.collation = bytes == NULL ? 0 : tdsd_collation_of(bytes);
+  }
+}
+
+static int read_short(const struct tdsd_rpc_job *job) {
   struct tdsd_type *type = &job->out->type;
   uint32_t most = tdsd_read_u16(job->reader);
   const uint8_t *bytes = NULL;
   size_t len = 0;
-  if (tdsd_kind_is_text(type->kind)) {
-    (void)tdsd_read_bytes(job->reader, 5);
-  }
+  read_collation(job);
   if (most == 0xFFFF) {
     type->size = TDSD_SIZE_MAX;
     if (read_plp(job, &bytes, &len) < 0) {
@@ -201,27 +209,26 @@ static int read_short(const struct job *job) {
     if (!job->out->is_null) {
       bytes = tdsd_read_bytes(job->reader, len);
       if (bytes == NULL || len > most) {
-        return does_not_fit(job, "a length", len);
+        return tdsd_rpc_does_not_fit(job, "a length", len);
       }
     }
   }
-  return job->out->is_null ? 0 : set_string(job, bytes, len);
+  return job->out->is_null ? 0 : tdsd_rpc_take_string(job, bytes, len);
 }
 
-static int read_long(const struct job *job) {
+static int read_long(const struct tdsd_rpc_job *job) {
   job->out->type.size = TDSD_SIZE_MAX;
+  job->out->type.form = TDSD_FORM_OLD;
   (void)tdsd_read_u32(job->reader);
-  if (tdsd_kind_is_text(job->out->type.kind)) {
-    (void)tdsd_read_bytes(job->reader, 5);
-  }
+  read_collation(job);
   size_t len = tdsd_read_u32(job->reader);
   if (len == 0xFFFFFFFF) {
     job->out->is_null = true;
     return 0;
   }
   const uint8_t *bytes = tdsd_read_bytes(job->reader, len);
-  return bytes == NULL ? does_not_fit(job, "a length", len)
-                       : set_string(job, bytes, len);
+  return bytes == NULL ? tdsd_rpc_does_not_fit(job, "a length", len)
+                       : tdsd_rpc_take_string(job, bytes, len);
 }
 
 static void set_integer(struct tdsd_value *out, size_t len, uint64_t raw) {
@@ -279,15 +286,14 @@ static int set_datetime(const struct job *job, size_t len, uint64_t raw) {
   return 0;
 }
 
-/* A value of 1, 2, 4 or 8 bytes, by its kind. */
-static int set_simple(const struct job *job, size_t len) {
+int tdsd_rpc_take_simple(const struct tdsd_rpc_job *job, size_t len) {
   struct tdsd_value *out = job->out;
   enum tdsd_kind kind = out->type.kind;
   bool wide_enough = kind == TDSD_BIT             ? len == 1
                      : tdsd_kind_is_integer(kind) ? len <= 4 || len == 8
                                                   : len == 4 || len == 8;
   if (!wide_enough || len == 3) {
-    return does_not_fit(job, "a length", len);
+    return tdsd_rpc_does_not_fit(job, "a length", len);
   }
   uint64_t raw = read_le(job->reader, len);
   if (tdsd_kind_is_integer(kind)) {
@@ -302,12 +308,12 @@ static int set_simple(const struct job *job, size_t len) {
   return 0;
 }
 
-static int read_byte(const struct job *job) {
+static int read_byte(const struct tdsd_rpc_job *job) {
   struct tdsd_value *out = job->out;
   size_t size = tdsd_read_u8(job->reader);
   size_t len = tdsd_read_u8(job->reader);
   if (len > size) {
-    return does_not_fit(job, "a length", len);
+    return tdsd_rpc_does_not_fit(job, "a length", len);
   }
   if (len == 0) {
     /* NULL still has the type that its size tells. */
@@ -319,39 +325,44 @@ static int read_byte(const struct job *job) {
     return 0;
   }
   if (out->type.kind != TDSD_GUID) {
-    return set_simple(job, len);
+    return tdsd_rpc_take_simple(job, len);
   }
   const uint8_t *bytes = tdsd_read_bytes(job->reader, len);
   if (bytes == NULL || len != 16) {
-    return does_not_fit(job, "a length", len);
+    return tdsd_rpc_does_not_fit(job, "a length", len);
   }
   memcpy(out->guid, bytes, 16);
   return 0;
 }
 
-static int read_decimal(const struct job *job) {
+/* len bytes of a decimal: sign, magnitude. */
+int tdsd_rpc_take_decimal(const struct tdsd_rpc_job *job, size_t len) {
   struct tdsd_value *out = job->out;
-  (void)tdsd_read_u8(job->reader);
-  out->type.precision = (uint8_t)tdsd_read_u8(job->reader);
-  out->type.scale = (uint8_t)tdsd_read_u8(job->reader);
-  size_t len = tdsd_read_u8(job->reader);
   if (out->type.precision < 1 || out->type.precision > 38 ||
       out->type.scale > out->type.precision) {
-    return does_not_fit(job, "a precision", out->type.precision);
+    return tdsd_rpc_does_not_fit(job, "a precision", out->type.precision);
   }
   out->is_null = len == 0;
   const uint8_t *bytes = tdsd_read_bytes(job->reader, len);
   if (bytes == NULL || len > 17 || len == 1) {
-    return does_not_fit(job, "a length", len);
+    return tdsd_rpc_does_not_fit(job, "a length", len);
   }
   for (size_t i = len; i > 1; i--) {
     out->magnitude = out->magnitude << 8 | bytes[i - 1];
   }
   if (tdsd_digits(out->magnitude) > 38) {
-    return does_not_fit(job, "more digits than 38, a length", len);
+    return tdsd_rpc_does_not_fit(job, "more digits than 38, a length", len);
   }
   out->negative = len != 0 && bytes[0] == 0 && out->magnitude != 0;
   return 0;
+}
+
+static int read_decimal(const struct tdsd_rpc_job *job) {
+  struct tdsd_value *out = job->out;
+  (void)tdsd_read_u8(job->reader);
+  out->type.precision = (uint8_t)tdsd_read_u8(job->reader);
+  out->type.scale = (uint8_t)tdsd_read_u8(job->reader);
+  return tdsd_rpc_take_decimal(job, tdsd_read_u8(job->reader));
 }
 
 static size_t time_bytes(unsigned scale) {
@@ -371,11 +382,10 @@ static void shift_to_local(struct tdsd_value *out) {
   }
 }
 
-static int read_date(const struct job *job) {
+/* len bytes of a date, a time or both, by the kind. */
+int tdsd_rpc_take_date(const struct tdsd_rpc_job *job, size_t len) {
   struct tdsd_value *out = job->out;
   enum tdsd_kind kind = out->type.kind;
-  out->type.scale = kind == TDSD_DATE ? 0 : (uint8_t)tdsd_read_u8(job->reader);
-  size_t len = tdsd_read_u8(job->reader);
   size_t want = (kind == TDSD_DATE ? 0 : time_bytes(out->type.scale)) +
                 (kind == TDSD_TIME ? 0u : 3u) +
                 (kind == TDSD_DATETIMEOFFSET ? 2u : 0u);
@@ -384,7 +394,7 @@ static int read_date(const struct job *job) {
     return 0;
   }
   if (out->type.scale > 7 || len != want) {
-    return does_not_fit(job, "a length", len);
+    return tdsd_rpc_does_not_fit(job, "a length", len);
   }
   if (kind != TDSD_DATE) {
     out->ticks = (int64_t)read_le(job->reader, time_bytes(out->type.scale));
@@ -401,14 +411,43 @@ static int read_date(const struct job *job) {
   }
   return out->days > tdsd_days_from_civil(9999, 12, 31) ||
                  out->ticks >= INT64_C(864000000000)
-             ? does_not_fit(job, "a value behind 9999-12-31, a length", len)
+             ? tdsd_rpc_does_not_fit(job, "a value behind 9999-12-31, a length",
+                                     len)
              : 0;
 }
 
-static int read_shape(const struct job *job, const struct wire_type *type) {
+static int read_date(const struct tdsd_rpc_job *job) {
+  bool scaled = job->out->type.kind != TDSD_DATE;
+  job->out->type.scale = scaled ? (uint8_t)tdsd_read_u8(job->reader) : 0;
+  return tdsd_rpc_take_date(job, tdsd_read_u8(job->reader));
+}
+
+/* xml: a schema or none, then UTF-16 that may begin with a byte order mark. */
+static int read_xml(const struct tdsd_rpc_job *job) {
+  const uint8_t *bytes = NULL;
+  size_t len = 0;
+  job->out->type.size = TDSD_SIZE_MAX;
+  job->out->type.form = TDSD_FORM_XML;
+  if (tdsd_read_u8(job->reader) != 0) {
+    (void)tdsd_read_bytes(job->reader, 2u * tdsd_read_u8(job->reader));
+    (void)tdsd_read_bytes(job->reader, 2u * tdsd_read_u8(job->reader));
+    (void)tdsd_read_bytes(job->reader, 2u * tdsd_read_u16(job->reader));
+  }
+  if (read_plp(job, &bytes, &len) < 0) {
+    return -1;
+  }
+  if (job->out->is_null) {
+    return 0;
+  }
+  size_t mark = len >= 2 && bytes[0] == 0xFF && bytes[1] == 0xFE ? 2 : 0;
+  return tdsd_rpc_take_string(job, bytes + mark, len - mark);
+}
+
+static int read_shape(const struct tdsd_rpc_job *job,
+                      const struct wire_type *type) {
   switch (type->shape) {
   case SHAPE_FIXED:
-    return set_simple(job, type->width);
+    return tdsd_rpc_take_simple(job, type->width);
   case SHAPE_BYTE:
     return read_byte(job);
   case SHAPE_DECIMAL:
@@ -419,8 +458,12 @@ static int read_shape(const struct job *job, const struct wire_type *type) {
   case SHAPE_SHORT:
     return read_short(job);
   case SHAPE_LONG:
-  default:
     return read_long(job);
+  case SHAPE_XML:
+    return read_xml(job);
+  case SHAPE_VARIANT:
+  default:
+    return tdsd_rpc_read_variant(job);
   }
 }
 
@@ -428,6 +471,8 @@ static int read_shape(const struct job *job, const struct wire_type *type) {
 static bool refuse_type(uint32_t number, struct tdsd_fault *fault) {
   const char *what = number == 0xF3   ? "Table-valued parameters are"
                      : number == 0xF0 ? "Parameters of CLR types (UDT) are"
+                     : number == 0xF4 ? "Parameters of type json are"
+                     : number == 0xF5 ? "Parameters of type vector are"
                                       : NULL;
   if (what == NULL) {
     return false;
@@ -454,7 +499,7 @@ int tdsd_rpc_value(struct tdsd_reader *reader,
   struct tdsd_value value = {.type = {.kind = type->kind, .nullable = true}};
   value.bytes = "";
   value.type.numeric = number == 0x6C;
-  struct job job = {reader, arena, &value, problem};
+  struct tdsd_rpc_job job = {reader, arena, &value, problem};
   if (read_shape(&job, type) < 0) {
     return -1;
   }

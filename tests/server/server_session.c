@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server_const.h"
+#include "server_manners.h"
 #include "server_tran.h"
 
 void tdsd_session_init(struct tdsd_session *session,
@@ -40,7 +41,8 @@ void tdsd_session_fini(struct tdsd_session *session) {
 
 struct tdsd_writer tdsd_session_writer(struct tdsd_session *session) {
   return (struct tdsd_writer){.reply = &session->reply,
-                              .version = session->state.version};
+                              .version = session->state.version,
+                              .utf8 = session->state.utf8};
 }
 
 void tdsd_session_cut(struct tdsd_session *session, enum tdsd_cut how) {
@@ -119,7 +121,14 @@ static void refuse_encryption(struct tdsd_session *session) {
 static void answer_prelogin(struct tdsd_session *session,
                             const struct tdsd_prelogin *client,
                             uint8_t value) {
-  tdsd_prelogin_reply(&session->reply, client, value);
+  const struct tdsd_options *options = &session->shared->options;
+  bool asked = (client->seen & UINT32_C(1) << TDSD_PRE_FEDAUTH) != 0 &&
+               client->fedauth == 1;
+  session->greeted = true;
+  session->fedauth_required =
+      asked && options->ntokens != 0 && !options->fedauth_echo_0;
+  tdsd_prelogin_reply(&session->reply, client, value,
+                      session->fedauth_required ? 1 : 0);
   tdsd_session_send(session);
   if (session->encryption == TDSD_CRYPT_REFUSE) {
     refuse_encryption(session);
@@ -192,6 +201,9 @@ static void whole_message(struct tdsd_session *session, uint64_t now_ns) {
     break;
   case TDSD_PHASE_LOGIN:
     login_message(session, now_ns);
+    break;
+  case TDSD_PHASE_TOKEN:
+    tdsd_session_token(session);
     break;
   case TDSD_PHASE_READY:
     tdsd_session_request(session, now_ns);
@@ -361,7 +373,8 @@ size_t tdsd_session_feed(struct tdsd_session *session,
   if (session->phase == TDSD_PHASE_ENDED) {
     return len;
   }
-  if (len == 0 || (is_busy(session) && in[0] != TDSD_PKT_ATTENTION)) {
+  bool waits = is_busy(session) && len != 0 && in[0] != TDSD_PKT_ATTENTION;
+  if (len == 0 || (waits && !session->shared->manners.strict)) {
     return 0;
   }
   int rc = tdsd_packet_parse(in, len, &head, &problem);
@@ -370,6 +383,14 @@ size_t tdsd_session_feed(struct tdsd_session *session,
     return len;
   }
   if (rc == 0) {
+    return 0;
+  }
+  const char *unwise = tdsd_strict_packet(session, &head);
+  if (unwise != NULL) {
+    tdsd_session_refuse(session, unwise);
+    return len;
+  }
+  if (waits) {
     return 0;
   }
   packet(session, &head, now_ns);

@@ -22,6 +22,7 @@ enum tdsd_phase {
   TDSD_PHASE_READY,    /* a request is awaited */
   TDSD_PHASE_RUNNING,  /* a request runs */
   TDSD_PHASE_ENDED,    /* out is to be sent, then the connection closed */
+  TDSD_PHASE_TOKEN,    /* a federated token is awaited */
 };
 
 /* How much of the reply is cut into packets. */
@@ -43,6 +44,9 @@ struct tdsd_session {
   uint32_t requests; /* since the login, the one at hand included */
   struct tdsd_script_play play;
   enum tdsd_encryption encryption; /* settled by PRELOGIN */
+  bool greeted;                    /* a PRELOGIN was answered */
+  bool fedauth_required;           /* and said so about federated tokens */
+  uint8_t next_id;                 /* of the client's packets, if strict */
   struct tdsd_joiner joiner;
   struct tdsd_login login;
   struct tdsd_state state;
@@ -104,6 +108,8 @@ void tdsd_session_refuse(struct tdsd_session *session, const char *problem);
 void tdsd_session_login(struct tdsd_session *session, uint64_t now_ns);
 /* LOGIN7 was good: wait for the delay, then answer. */
 void tdsd_session_greet(struct tdsd_session *session, uint64_t now_ns);
+/* The message with a federated token has come. */
+void tdsd_session_token(struct tdsd_session *session);
 /* The login delay is over: answer. */
 void tdsd_session_answer(struct tdsd_session *session);
 /* A batch, RPC or transaction manager request has come complete

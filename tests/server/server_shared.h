@@ -56,6 +56,7 @@ struct tdsd_script;
 struct tdsd_shared {
   struct tdsd_options options;
   struct tdsd_account *accounts; /* owned copies of options.accounts */
+  char **tokens;                 /* and of options.tokens */
   struct tdsd_counters counters;
   struct tdsd_faults faults;
   struct tdsd_answerers answerers; /* scripts, SQLite; set up before serving */

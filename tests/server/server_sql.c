@@ -203,9 +203,9 @@ int tdsd_exec_eval_int(struct tdsd_exec *exec,
 int tdsd_exec_assign(struct tdsd_exec *exec,
                      uint32_t slot,
                      const struct tdsd_value *value) {
-  struct tdsd_value *to = &exec->batch.variables[slot].value;
-  struct tdsd_type type = to->type;
-  return tdsd_convert(value, &type, 0, &exec->arena, to, &exec->fault);
+  struct tdsd_variable *to = &exec->batch.variables[slot];
+  struct tdsd_type type = tdsd_variable_type(to);
+  return tdsd_convert(value, &type, 0, &exec->arena, &to->value, &exec->fault);
 }
 
 static int run_guard(struct tdsd_exec *exec, const struct tdsd_op *op) {

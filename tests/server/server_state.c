@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "server_text.h"
 
@@ -29,7 +30,8 @@ static void set_defaults(struct tdsd_state *state) {
 void tdsd_state_init(struct tdsd_state *state, const struct tdsd_login *login) {
   *state = (struct tdsd_state){.isolation = 2};
   state->odbc = (login->flags2 & TDSD_LOGIN_ODBC) != 0;
-  copy(state->login, sizeof state->login, login->user);
+  copy(state->login, sizeof state->login,
+       login->fedauth.asked ? "token-identified principal" : login->user);
   copy(state->host, sizeof state->host, login->host);
   copy(state->app, sizeof state->app, login->app);
   copy(state->base_database, sizeof state->base_database,
@@ -153,12 +155,26 @@ bool tdsd_state_begin(struct tdsd_state *state) {
 
 uint64_t tdsd_state_end(struct tdsd_state *state) {
   uint64_t descriptor = state->descriptor;
+  if (descriptor != 0) {
+    memmove(state->past + 1, state->past,
+            sizeof state->past - sizeof state->past[0]);
+    state->past[0] = descriptor;
+  }
   state->tran_count = 0;
   state->descriptor = 0;
   state->nsavepoints = 0;
   state->doomed = false;
   state->tran_name[0] = 0;
   return descriptor;
+}
+
+bool tdsd_state_had(const struct tdsd_state *state, uint64_t descriptor) {
+  for (unsigned i = 0; i < TDSD_PAST_DESCRIPTORS; i++) {
+    if (state->past[i] == descriptor) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool tdsd_state_save(struct tdsd_state *state, const char *name) {

@@ -13,9 +13,11 @@
 #include "server_temp.h"
 #include "server_value.h"
 
-#define TDSD_SAVEPOINTS_MAX 32u
-#define TDSD_OPTIONS_MAX    48u
-#define TDSD_OPTION_BYTES   64u
+#define TDSD_SAVEPOINTS_MAX   32u
+/* Descriptors of the past that are remembered. */
+#define TDSD_PAST_DESCRIPTORS 8u
+#define TDSD_OPTIONS_MAX      48u
+#define TDSD_OPTION_BYTES     64u
 
 /* One SET that was sent. */
 struct tdsd_option {
@@ -27,6 +29,7 @@ struct tdsd_option {
 struct tdsd_manners {
   bool handles_go_on;    /* a reset does not start handle numbers again */
   bool isolation_resets; /* a reset restores the isolation level, too */
+  bool strict;           /* --strict-client */
 };
 
 /* What the sessions of a server see of one another. */
@@ -58,9 +61,10 @@ struct tdsd_state {
   uint8_t isolation; /* 1 to 5; a reset keeps it, as SQL Server does */
   bool xact_abort;
   uint32_t tran_count;
-  uint64_t descriptor;               /* 0 outside a transaction */
-  bool doomed;                       /* an error has left only ROLLBACK */
-  char tran_name[TDSD_OPTION_BYTES]; /* of the outermost; may be empty */
+  uint64_t descriptor;                  /* 0 outside a transaction */
+  uint64_t past[TDSD_PAST_DESCRIPTORS]; /* of transactions that are over */
+  bool doomed;                          /* an error has left only ROLLBACK */
+  char tran_name[TDSD_OPTION_BYTES];    /* of the outermost; may be empty */
   char savepoints[TDSD_SAVEPOINTS_MAX][TDSD_OPTION_BYTES];
   uint32_t nsavepoints;
   struct tdsd_handles handles;
@@ -73,6 +77,7 @@ struct tdsd_state {
   char impersonated[TDSD_IMPERSONATIONS_MAX][TDSD_OPTION_BYTES];
   uint32_t nimpersonated;
   uint32_t resets;                    /* how often it was reset */
+  bool utf8;                          /* feature 0A was acknowledged */
   bool odbc;                          /* the login asked for ODBC's options */
   const struct tdsd_fault *caught;    /* by the CATCH at hand; NULL = none */
   const struct tdsd_manners *manners; /* NULL = as SQL Server does */
@@ -123,6 +128,9 @@ bool tdsd_state_begin(struct tdsd_state *state);
 uint64_t tdsd_state_end(struct tdsd_state *state);
 
 bool tdsd_state_has_savepoint(const struct tdsd_state *state, const char *name);
+
+/* Whether the session had this descriptor a short while ago. */
+bool tdsd_state_had(const struct tdsd_state *state, uint64_t descriptor);
 
 /* Remembers a savepoint, and goes back to one; false if there is no such name
  * or no room. */

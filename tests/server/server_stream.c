@@ -71,8 +71,7 @@ static void write_outputs(struct tdsd_stream *stream,
   for (unsigned large = 0; large < 2; large++) {
     for (uint32_t i = 0; i < nparams; i++) {
       if (params[i].output && is_lob(&params[i].value) == (large != 0)) {
-        tdsd_write_return_value(&stream->writer, i, params[i].name,
-                                &params[i].value);
+        tdsd_write_return_value(&stream->writer, i, &params[i]);
       }
     }
   }

@@ -175,13 +175,23 @@ static void mask_login(struct tdsd_tap_flow *flow, uint8_t *body, size_t len) {
   }
   for (size_t i = 0; i < len; i++) {
     size_t at = flow->login_bytes + i;
-    for (unsigned n = 0; n < 2; n++) {
+    for (unsigned n = 0; n < TDSD_LOGIN_SECRETS; n++) {
       if (at >= flow->secret_from[n] && at < flow->secret_to[n]) {
         body[i] = scrambled_x[(at - flow->secret_from[n]) % 2];
       }
     }
   }
   flow->login_bytes += len;
+}
+
+/* Two lengths, then the token. */
+static void mask_token(struct tdsd_tap_flow *flow, uint8_t *body, size_t len) {
+  for (size_t i = 0; i < len; i++) {
+    if (flow->token_bytes + i >= 8) {
+      body[i] = (flow->token_bytes + i) % 2 == 0 ? 'x' : 0;
+    }
+  }
+  flow->token_bytes += len;
 }
 
 void tdsd_tap_packet(struct tdsd_tap *tap,
@@ -196,6 +206,10 @@ void tdsd_tap_packet(struct tdsd_tap *tap,
   tdsd_buf_bytes(&copy, bytes, len);
   if (!copy.failed && from_client && bytes[0] == TDSD_PKT_LOGIN7) {
     mask_login(flow, tdsd_buf_at(&copy) + TDSD_HEADER_BYTES,
+               len - TDSD_HEADER_BYTES);
+  }
+  if (!copy.failed && from_client && bytes[0] == TDSD_PKT_FEDAUTH) {
+    mask_token(flow, tdsd_buf_at(&copy) + TDSD_HEADER_BYTES,
                len - TDSD_HEADER_BYTES);
   }
   if (!copy.failed) {

@@ -19,8 +19,9 @@ struct tdsd_tap_flow {
   uint32_t client_seq;
   uint32_t server_seq;
   size_t login_bytes;    /* of LOGIN7 that were written already */
-  size_t secret_from[2]; /* where in LOGIN7 its passwords are */
-  size_t secret_to[2];
+  size_t token_bytes;    /* of the federated token message */
+  size_t secret_from[3]; /* where in LOGIN7 its passwords and token are */
+  size_t secret_to[3];
 };
 
 /* Creates the file, readable by its owner only.
@@ -35,7 +36,7 @@ void tdsd_tap_begin(struct tdsd_tap *tap,
                     uint16_t port);
 void tdsd_tap_end(struct tdsd_tap *tap, struct tdsd_tap_flow *flow);
 
-/* Writes one TDS packet.  Passwords in LOGIN7 are masked. */
+/* Writes one TDS packet.  Passwords and tokens are masked. */
 void tdsd_tap_packet(struct tdsd_tap *tap,
                      struct tdsd_tap_flow *flow,
                      bool from_client,

@@ -42,15 +42,39 @@ const char *tdsd_kind_name(enum tdsd_kind kind) {
                                       "smalldatetime",
                                       "datetime",
                                       "datetime2",
-                                      "datetimeoffset"};
+                                      "datetimeoffset",
+                                      "sql_variant"};
   return names[kind];
 }
 
+struct tdsd_type tdsd_variable_type(const struct tdsd_variable *variable) {
+  struct tdsd_type variant = {.kind = TDSD_VARIANT, .nullable = true};
+  return variable->variant ? variant : variable->value.type;
+}
+
+const char *tdsd_type_name(const struct tdsd_type *type) {
+  switch (type->form) {
+  case TDSD_FORM_OLD:
+    return tdsd_kind_is_wide(type->kind)   ? "ntext"
+           : tdsd_kind_is_text(type->kind) ? "text"
+                                           : "image";
+  case TDSD_FORM_XML:
+    return "xml";
+  case TDSD_FORM_ROWVERSION:
+    return "timestamp";
+  case TDSD_FORM_PLAIN:
+  default:
+    return tdsd_kind_name(type->kind);
+  }
+}
+
 void tdsd_type_print(const struct tdsd_type *type, char *out, size_t cap) {
-  const char *name = tdsd_kind_name(type->kind);
+  const char *name = tdsd_type_name(type);
   bool scaled = type->kind == TDSD_TIME || type->kind == TDSD_DATETIME2 ||
                 type->kind == TDSD_DATETIMEOFFSET;
-  if (type->size == TDSD_SIZE_MAX) {
+  if (type->form != TDSD_FORM_PLAIN) {
+    (void)snprintf(out, cap, "%s", name);
+  } else if (type->size == TDSD_SIZE_MAX) {
     (void)snprintf(out, cap, "%s(max)", name);
   } else if (type->kind <= TDSD_NVARCHAR) {
     (void)snprintf(out, cap, "%s(%u)", name, (unsigned)type->size);
@@ -85,7 +109,7 @@ bool tdsd_kind_is_number(enum tdsd_kind kind) {
 }
 
 bool tdsd_kind_is_date(enum tdsd_kind kind) {
-  return kind >= TDSD_TIME;
+  return kind >= TDSD_TIME && kind <= TDSD_DATETIMEOFFSET;
 }
 
 tdsd_u128 tdsd_pow10(unsigned n) {
@@ -146,10 +170,14 @@ struct tdsd_type tdsd_type_meet(struct tdsd_type a, struct tdsd_type b) {
   }
   struct tdsd_type high = a.kind >= b.kind ? a : b;
   struct tdsd_type low = a.kind >= b.kind ? b : a;
+  enum tdsd_form form = a.form == b.form ? a.form : TDSD_FORM_PLAIN;
   if (high.kind == TDSD_DECIMAL && tdsd_kind_is_number(low.kind)) {
     high = meet_decimal(high, low);
   } else if (high.kind <= TDSD_NVARCHAR) {
     high.size = high.size > low.size ? high.size : low.size;
+    high.form = form;
+    /* Whoever has a collation of its own keeps it. */
+    high.collation = a.collation != 0 ? a.collation : b.collation;
     /* char and varchar meet as varchar, and so on. */
     if (low.kind != high.kind) {
       high.kind = tdsd_kind_is_wide(high.kind)   ? TDSD_NVARCHAR

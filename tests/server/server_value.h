@@ -36,6 +36,15 @@ enum tdsd_kind {
   TDSD_DATETIME,
   TDSD_DATETIME2,
   TDSD_DATETIMEOFFSET,
+  TDSD_VARIANT, /* sql_variant; its values have the kinds of what they hold */
+};
+
+/* What a string type is beside its kind. */
+enum tdsd_form {
+  TDSD_FORM_PLAIN,
+  TDSD_FORM_OLD,        /* text, ntext, image, over the (max) kinds */
+  TDSD_FORM_XML,        /* over nvarchar(max) */
+  TDSD_FORM_ROWVERSION, /* over binary(8) */
 };
 
 /* The size of varchar(max) and its kin. */
@@ -48,6 +57,8 @@ struct tdsd_type {
   bool numeric;      /* decimal that was called numeric (another wire type) */
   bool nullable;     /* false only for literals: the fixed wire types */
   bool untyped;      /* a bare NULL, which takes any type it meets */
+  enum tdsd_form form;
+  uint8_t collation; /* of text: what server_collation.h numbers */
   uint32_t size;     /* characters or bytes of strings; TDSD_SIZE_MAX = max */
 };
 
@@ -70,9 +81,13 @@ struct tdsd_value {
 struct tdsd_variable {
   const char *name; /* with its @; parameters may have none */
   struct tdsd_value value;
+  bool variant;    /* declared sql_variant, whatever the value is now */
   bool output;     /* its value goes back to the caller */
   bool is_default; /* the caller left the value to the procedure */
 };
+
+/* The type a variable was declared with. */
+struct tdsd_type tdsd_variable_type(const struct tdsd_variable *variable);
 
 /* An error as the client will see it. */
 struct tdsd_fault {
@@ -92,6 +107,7 @@ int tdsd_fault_set(struct tdsd_fault *fault,
 
 /* The type's name in T-SQL. */
 const char *tdsd_kind_name(enum tdsd_kind kind);
+const char *tdsd_type_name(const struct tdsd_type *type);
 
 /* The type as a declaration, such as "nvarchar(10)". */
 void tdsd_type_print(const struct tdsd_type *type, char *out, size_t cap);

@@ -26,6 +26,8 @@ const char *tdsd_packet_name(uint8_t type) {
     return "attention";
   case TDSD_PKT_BULK:
     return "bulk load";
+  case TDSD_PKT_FEDAUTH:
+    return "federated token";
   case TDSD_PKT_TM:
     return "transaction manager request";
   case TDSD_PKT_LOGIN7:
@@ -137,6 +139,7 @@ static size_t message_cap(uint8_t type) {
   case TDSD_PKT_PRELOGIN:
     return TDSD_CAP_PRELOGIN;
   case TDSD_PKT_LOGIN7:
+  case TDSD_PKT_FEDAUTH:
     return TDSD_CAP_LOGIN;
   default:
     return TDSD_CAP_MESSAGE;

@@ -132,7 +132,7 @@ Test(golden, login_requests_hold_what_they_say, .timeout = 5) {
     cr_expect_str_eq(got.server, logins[i].server, "%s", got.server);
     cr_expect_str_eq(got.library, logins[i].library);
     cr_expect_str_eq(got.database, logins[i].database);
-    cr_expect_eq(got.fedauth_asked, logins[i].fedauth);
+    cr_expect_eq(got.fedauth.asked, logins[i].fedauth);
     tdsd_login_wipe(&got);
     tdsd_buf_fini(&in);
   }

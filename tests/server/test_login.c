@@ -113,7 +113,7 @@ Test(login, features_are_walked_by_their_lengths, .timeout = 5) {
   with_features(&in, "01 00000000  10 02000000 AABB  0A 01000000 01  FF");
   cr_assert_eq(parse(&in, &got, &problem), 0, "%s", problem.text);
   cr_assert(got.utf8_asked);
-  cr_assert_not(got.fedauth_asked);
+  cr_assert_not(got.fedauth.asked);
   tdsd_buf_fini(&in);
 }
 
@@ -142,8 +142,8 @@ Test(login, broken_feature_lists_are_named, .timeout = 5) {
 
 Test(login, the_places_of_secrets_are_found, .timeout = 5) {
   struct tdsd_buf in = {0};
-  size_t from[2];
-  size_t to[2];
+  size_t from[TDSD_LOGIN_SECRETS];
+  size_t to[TDSD_LOGIN_SECRETS];
   good(&in);
   tdsd_login_secrets(tdsd_buf_at(&in), tdsd_buf_len(&in), from, to);
   cr_assert_eq(from[0], 98);

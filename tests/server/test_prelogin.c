@@ -100,7 +100,7 @@ Test(prelogin, encryption_is_settled_by_the_table, .timeout = 5) {
 Test(prelogin, the_reply_echoes_what_was_asked, .timeout = 5) {
   struct tdsd_buf out = {0};
   struct tdsd_prelogin client = {.seen = 1u << TDSD_PRE_FEDAUTH};
-  tdsd_prelogin_reply(&out, &client, TDSD_ENC_REQ);
+  tdsd_prelogin_reply(&out, &client, TDSD_ENC_REQ, 0);
   cr_assert(holds_hex(&out,
                       "00 001F 0006 01 0025 0001 02 0026 0001 03 0027 0000"
                       "04 0027 0001 06 0028 0001 FF"

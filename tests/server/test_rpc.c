@@ -357,3 +357,60 @@ Test(rpc, an_attention_ends_a_nested_wait, .timeout = 5) {
   tdsd_buf_fini(&in);
   fixture_fini(&fixture);
 }
+
+Test(rpc, a_variant_goes_there_and_back, .timeout = 5) {
+  struct fixture fixture;
+  fixture_login(&fixture, TDSD_V74);
+  call(&fixture, EXECUTESQL, "SET @b = @a",
+       "@a sql_variant, @b sql_variant OUT",
+       "00 00 62 491F0000 0B000000 A7 07 0904D00034 0200 6162"
+       "02\"@b\" 01 62 491F0000 00000000");
+  cr_assert(contains_hex(&fixture.session.out,
+                         "AC 0300 02\"@b\" 01 00000000 0100 62 491F0000 "
+                         "0B000000 A7 07 0904D00034 0200 6162 FE"),
+            "%s", fixture.log);
+  fixture_fini(&fixture);
+}
+
+Test(rpc, xml_comes_with_or_without_its_mark, .timeout = 5) {
+  static const char *const cases[] = {
+      "00 00 F1 00 0800000000000000 08000000 \"<a/>\" 00000000",
+      "00 00 F1 00 FEFFFFFFFFFFFFFF 03000000 FFFE3C 07000000 "
+      "00 6100 2F00 3E00 00000000",
+      "00 00 F1 01 01\"d\" 01\"o\" 0100\"c\" "
+      "0800000000000000 08000000 \"<a/>\" 00000000",
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct fixture fixture;
+    fixture_login(&fixture, TDSD_V74);
+    call(&fixture, EXECUTESQL, "SELECT @x AS x", "@x xml", cases[i]);
+    cr_expect(contains_hex(&fixture.session.out,
+                           "F1 00 01\"x\" D1 0800000000000000 08000000 "
+                           "\"<a/>\" 00000000"),
+              "%zu: %s", i, fixture.log);
+    fixture_fini(&fixture);
+  }
+}
+
+Test(rpc, text_is_read_in_its_code_page, .timeout = 5) {
+  struct fixture fixture;
+  fixture_login(&fixture, TDSD_V74);
+  call(&fixture, EXECUTESQL, "SELECT @a AS a, @b AS b",
+       "@a nvarchar(4), @b nvarchar(4)",
+       "00 00 A7 0400 1504D00000 0100 BF 00 00 A7 0400 0904D02400 0200 C5BC");
+  cr_assert(contains_hex(&fixture.session.out, "D1 0200 7C01 0200 7C01"));
+  fixture_fini(&fixture);
+}
+
+Test(rpc, old_blobs_are_parameters_and_outputs, .timeout = 5) {
+  struct fixture fixture;
+  fixture_login(&fixture, TDSD_V74);
+  call(&fixture, EXECUTESQL, "SELECT @a AS a, @b AS b", "@a text, @b image",
+       "00 00 23 02000000" COLLATION
+       "02000000 6162 00 00 22 02000000 FFFFFFFF");
+  cr_assert(contains_hex(
+      &fixture.session.out,
+      "D2 02 10 000000000000000000000000000000000000000000000000 02000000 "
+      "6162 FF"));
+  fixture_fini(&fixture);
+}

@@ -87,6 +87,137 @@ Test(types, every_type_has_its_bytes, .timeout = 5) {
   CHECK(TDSD_V74, "D1", cases);
 }
 
+#define VARIANT "62 491F0000"
+
+Test(types, large_objects_of_old_have_pointers, .timeout = 5) {
+  static const struct expectation cases[] = {
+      {"CAST('ab' AS text)", "23 FFFFFF7F" COLLATION "00",
+       "10 000000000000000000000000000000000000000000000000 02000000 6162"},
+      {"CAST(N'ab' AS ntext)", "63 FEFFFF7F" COLLATION "00",
+       "10 000000000000000000000000000000000000000000000000 04000000 \"ab\""},
+      {"CAST(0x0102 AS image)", "22 FFFFFF7F 00",
+       "10 000000000000000000000000000000000000000000000000 02000000 0102"},
+      {"CAST('<a/>' AS xml)", "F1 00",
+       "0800000000000000 08000000 \"<a/>\" 00000000"},
+  };
+  CHECK(TDSD_V74, "D1", cases);
+}
+
+Test(types, old_nulls_are_one_byte, .timeout = 5) {
+  static const struct expectation cases[] = {
+      {"CAST(NULL AS text)", "23 FFFFFF7F" COLLATION "00", "00"},
+      {"CAST(NULL AS image)", "22 FFFFFF7F 00", "00"},
+      {"CAST(NULL AS xml)", "F1 00", "FFFFFFFFFFFFFFFF"},
+      {"CAST(NULL AS sql_variant)", VARIANT, "00000000"},
+  };
+  CHECK(TDSD_V73A, "D1", cases);
+}
+
+Test(types, a_rowversion_has_its_user_type, .timeout = 5) {
+  struct fixture fixture;
+  fixture_login(&fixture, TDSD_V74);
+  fixture_batch(&fixture, "SELECT CAST(0x1F AS rowversion) AS c");
+  cr_assert(contains_hex(&fixture.session.out,
+                         "81 0100 50000000 2100 AD 0800 01\"c\" D1 0800 "
+                         "1F00000000000000"));
+  fixture_fini(&fixture);
+}
+
+Test(types, a_variant_carries_its_type, .timeout = 5) {
+  static const struct expectation cases[] = {
+      {"CAST(CAST(7 AS int) AS sql_variant)", VARIANT,
+       "06000000 38 00 07000000"},
+      {"CAST('ab' AS sql_variant)", VARIANT,
+       "0B000000 A7 07 0904D00034 0200 6162"},
+      {"CAST(N'ab' AS sql_variant)", VARIANT,
+       "0D000000 E7 07 0904D00034 0400 \"ab\""},
+      {"CAST(0x0102 AS sql_variant)", VARIANT, "06000000 A5 02 0200 0102"},
+      {"CAST(1.5 AS sql_variant)", VARIANT, "09000000 6C 02 02 01 01 0F000000"},
+      {"CAST(CAST('2020-01-02' AS date) AS sql_variant)", VARIANT,
+       "05000000 28 00 91400B"},
+      {"CAST(CAST('00:00:01' AS time(0)) AS sql_variant)", VARIANT,
+       "06000000 29 01 00 010000"},
+      {"CAST(CAST(1 AS bit) AS sql_variant)", VARIANT, "03000000 32 00 01"},
+      {"CAST(CAST(1 AS money) AS sql_variant)", VARIANT,
+       "0A000000 3C 00 00000000 10270000"},
+      {"CAST(CAST('00112233-4455-6677-8899-aabbccddeeff' AS "
+       "uniqueidentifier) AS sql_variant)",
+       VARIANT, "12000000 24 00 33221100 5544 7766 8899AABBCCDDEEFF"},
+  };
+  CHECK(TDSD_V74, "D1", cases);
+}
+
+Test(types, isnull_makes_a_column_that_cannot_be_null, .timeout = 5) {
+  static const struct expectation cases[] = {
+      {"ISNULL(CAST(1 AS bit), 0)", "32", "01"},
+      {"ISNULL(CAST(1 AS tinyint), 0)", "30", "01"},
+      {"ISNULL(CAST(1 AS smallint), 0)", "34", "0100"},
+      {"ISNULL(CAST(1 AS bigint), 0)", "7F", "0100000000000000"},
+      {"ISNULL(CAST(1 AS real), 0)", "3B", "0000803F"},
+      {"ISNULL(CAST(1 AS money), 0)", "3C", "00000000 10270000"},
+      {"ISNULL(CAST(1 AS smallmoney), 0)", "7A", "10270000"},
+      {"ISNULL(CAST('1900-01-02' AS datetime), 0)", "3D", "01000000 00000000"},
+      {"ISNULL(CAST('1900-01-02' AS smalldatetime), 0)", "3A", "0100 0000"},
+  };
+  CHECK(TDSD_V74, "D1", cases);
+}
+
+Test(types, collations_choose_the_code_page, .timeout = 5) {
+  static const struct expectation cases[] = {
+      {"CAST(N'ż' COLLATE Polish_CI_AS AS varchar(2))", "A7 0200 1504D00000",
+       "0100 BF"},
+      {"CAST(N'日x' COLLATE Japanese_CI_AS AS varchar(3))",
+       "A7 0300 1104D00000", "0300 93FA78"},
+      {"CAST(N'日x' COLLATE Japanese_CI_AS AS char(4))", "AF 0400 1104D00000",
+       "0400 93FA7820"},
+      {"CAST(N'ż' COLLATE Greek_CI_AS AS varchar(2))", "A7 0200 0804D00000",
+       "0100 3F"},
+      {"'a' COLLATE Latin1_General_BIN2", "A7 0100 0904000200", "0100 61"},
+      {"N'a' COLLATE Latin1_General_100_CI_AS", "E7 0200 0904D02000",
+       "0200 6100"},
+      /* Not asked for, so it comes as nvarchar. */
+      {"CAST(N'ż' COLLATE Latin1_General_100_CI_AS_SC_UTF8 AS "
+       "varchar(2))",
+       "E7 0400 0904D02400", "0200 7C01"},
+  };
+  CHECK(TDSD_V74, "D1", cases);
+}
+
+Test(types, utf8_goes_to_those_who_asked, .timeout = 5) {
+  struct fixture fixture;
+  fixture_login(&fixture, TDSD_V74);
+  fixture.session.state.utf8 = true;
+  fixture_batch(&fixture,
+                "SELECT CAST(N'żż' COLLATE "
+                "Latin1_General_100_CI_AS_SC_UTF8 AS varchar(3)) AS c");
+  cr_assert(contains_hex(&fixture.session.out,
+                         "A7 0300 0904D02400 01\"c\" D1 0200 C5BC"));
+  fixture_fini(&fixture);
+}
+
+Test(types, what_no_type_may_become_is_refused, .timeout = 5) {
+  static const struct {
+    const char *sql;
+    const char *number;
+  } cases[] = {
+      {"SELECT CAST(1 AS xml)", "11020000 01 10"},  /* 529 */
+      {"SELECT CAST(1 AS text)", "11020000 01 10"}, /* 529 */
+      {"SELECT CAST(CAST('a' AS varchar(max)) AS sql_variant)",
+       "CE000000 01 10"},                                      /* 206 */
+      {"SELECT 1 COLLATE Polish_CI_AS", "BF010000 01 10"},     /* 447 */
+      {"SELECT 'a' COLLATE nosuch", "C0010000 01 10"},         /* 448 */
+      {"SELECT CAST(1 AS sql_variant) + 1", "B51F0000 01 10"}, /* 8117 */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    struct fixture fixture;
+    fixture_login(&fixture, TDSD_V74);
+    fixture_batch(&fixture, cases[i].sql);
+    cr_expect(contains_hex(&fixture.session.out, cases[i].number), "%s",
+              cases[i].sql);
+    fixture_fini(&fixture);
+  }
+}
+
 Test(types, a_null_is_a_bit_since_7_3_b, .timeout = 5) {
   static const struct expectation cases[] = {
       {"CAST(NULL AS int)", "26 04", ""},
