@@ -113,7 +113,8 @@ int tdsd_cert_make_odd(enum tdsd_cert_kind kind,
                        EVP_PKEY *issuer_key,
                        X509 **out_cert,
                        EVP_PKEY **out_key) {
-  struct contents contents = {.name = "localhost",
+  /* Another name than the issuer's, else it would look self-signed. */
+  struct contents contents = {.name = "odd localhost",
                               .names = NAMES,
                               .from_s = -HOUR_S,
                               .to_s = 10 * DAY_S,
