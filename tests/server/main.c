@@ -16,14 +16,20 @@
 #define ACCOUNTS_MAX 64u
 #define TOKENS_MAX   16u
 #define LINE_BYTES   1024u
+#define FAULTS_MAX   64u
 
 #define EXIT_USAGE 2
 
 static const char usage[] =
     "usage: tdsd --port N [options]\n"
     "  --port N             listen on this port; 0 = any free one\n"
-    "  --print-port         print the port as the first line of output\n"
-    "  --listen ADDR        IPv4 or IPv6 address [127.0.0.1]\n"
+    "  --print-port         print the port of each listener, then the\n"
+    "                       browser's, one a line\n"
+    "  --listen ADDR[,..]   IPv4 or IPv6 address [127.0.0.1]; may be "
+    "repeated,\n"
+    "                       with port=N, instance=NAME, role=ROLE behind it\n"
+    "  --browser PORT       answer SSRP on this UDP port; 0 = any free one\n"
+    "  --fault SPEC         a fault from the start; may be repeated\n"
     "  --tls MODE           off, login-only, self-signed or strict [off]\n"
     "  --cert FILE          PEM certificate instead of a fresh self-signed "
     "one\n"
@@ -48,6 +54,8 @@ struct arguments {
   struct tdsd_options options;
   struct tdsd_account accounts[ACCOUNTS_MAX];
   char *tokens[TOKENS_MAX];
+  struct tdsd_listen listeners[TDSD_LISTENERS_MAX];
+  const char *faults[FAULTS_MAX];
   bool print_port;
   bool quiet;
   const char *print_cert;
@@ -165,6 +173,55 @@ static int add_login_file(struct arguments *arguments, const char *path) {
   return rc;
 }
 
+/* One key=value behind an address. */
+static int listener_part(struct tdsd_listen *listener, char *part) {
+  char why[256];
+  unsigned long port = 0;
+  if (strncmp(part, "port=", 5) == 0) {
+    if (parse_number("listen port", part + 5, 65535, &port) < 0) {
+      return -1;
+    }
+    listener->port = (uint16_t)port;
+    return 0;
+  }
+  if (strncmp(part, "instance=", 9) == 0) {
+    listener->instance = part + 9;
+    return strlen(part + 9) < 32
+               ? 0
+               : complain("--listen", "an instance has at most 31 bytes");
+  }
+  if (strncmp(part, "role=", 5) == 0) {
+    return tdsd_role_parse(part + 5, '=', &listener->role, why, sizeof why) == 0
+               ? 0
+               : complain("--listen", why);
+  }
+  return complain("--listen", "port=, instance= or role= is needed behind a "
+                              "comma");
+}
+
+/* ADDR[,port=N][,instance=NAME][,role=ROLE]. */
+static int add_listener(struct arguments *arguments, char *text) {
+  size_t n = arguments->options.nlisteners;
+  char *rest = NULL;
+  if (n == TDSD_LISTENERS_MAX) {
+    return complain("--listen", "more than 16 listeners");
+  }
+  struct tdsd_listen *listener = &arguments->listeners[n];
+  listener->address = strtok_r(text, ",", &rest);
+  if (listener->address == NULL) {
+    return complain("--listen", "an address is needed");
+  }
+  for (char *part = strtok_r(NULL, ",", &rest); part != NULL;
+       part = strtok_r(NULL, ",", &rest)) {
+    if (listener_part(listener, part) < 0) {
+      return -1;
+    }
+  }
+  arguments->options.listeners = arguments->listeners;
+  arguments->options.nlisteners = n + 1;
+  return 0;
+}
+
 static void free_logins(struct arguments *arguments) {
   for (size_t i = 0; i < arguments->options.naccounts; i++) {
     char *password = (char *)(uintptr_t)arguments->accounts[i].password;
@@ -184,6 +241,8 @@ enum option_id {
   OPT_PORT = 256,
   OPT_PRINT_PORT,
   OPT_LISTEN,
+  OPT_BROWSER,
+  OPT_FAULT,
   OPT_TLS,
   OPT_CERT,
   OPT_KEY,
@@ -207,6 +266,8 @@ static const struct option long_options[] = {
     {"port", required_argument, NULL, OPT_PORT},
     {"print-port", no_argument, NULL, OPT_PRINT_PORT},
     {"listen", required_argument, NULL, OPT_LISTEN},
+    {"browser", required_argument, NULL, OPT_BROWSER},
+    {"fault", required_argument, NULL, OPT_FAULT},
     {"tls", required_argument, NULL, OPT_TLS},
     {"cert", required_argument, NULL, OPT_CERT},
     {"key", required_argument, NULL, OPT_KEY},
@@ -242,7 +303,19 @@ static int take(struct arguments *arguments, int option, char *value) {
     arguments->print_port = true;
     return 0;
   case OPT_LISTEN:
-    options->listen = value;
+    return add_listener(arguments, value);
+  case OPT_BROWSER:
+    if (parse_number("browser", value, 65535, &number) < 0) {
+      return -1;
+    }
+    options->browser = true;
+    options->browser_port = (uint16_t)number;
+    return 0;
+  case OPT_FAULT:
+    if (options->nfaults == FAULTS_MAX) {
+      return complain("--fault", "more than 64 faults");
+    }
+    arguments->faults[options->nfaults++] = value;
     return 0;
   case OPT_TLS:
     return parse_tls(value, &options->tls);
@@ -357,11 +430,24 @@ static void raise_limit(void) {
   }
 }
 
+static void print_ports(const struct tdsd_options *options) {
+  uint32_t i = 1;
+  do {
+    (void)printf("%u\n", (unsigned)tdsd_listener_port(running, i));
+    i++;
+  } while (i <= options->nlisteners);
+  if (options->browser) {
+    (void)printf("%u\n", (unsigned)tdsd_browser_port(running));
+  }
+  (void)fflush(stdout);
+}
+
 static int serve(struct arguments *arguments) {
   char why[256];
   struct tdsd_options *options = &arguments->options;
   options->accounts = options->naccounts != 0 ? arguments->accounts : NULL;
   options->tokens = (const char *const *)arguments->tokens;
+  options->faults = arguments->faults;
   options->log = arguments->quiet ? NULL : log_line;
   if (tdsd_open(options, &running, why, sizeof why) < 0) {
     (void)complain("cannot start", why);
@@ -375,8 +461,7 @@ static int serve(struct arguments *arguments) {
   }
   catch_signals();
   if (arguments->print_port) {
-    (void)printf("%u\n", (unsigned)tdsd_port(running));
-    (void)fflush(stdout);
+    print_ports(options);
   }
   tdsd_run(running);
   tdsd_close(running);

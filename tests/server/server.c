@@ -2,23 +2,18 @@
 /* Opening, starting and closing a server. */
 #include "server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <openssl/crypto.h>
 
 #include "server_loop.h"
-
-#define BACKLOG 4096
 
 static int fail(char *why, size_t cap, const char *what) {
   (void)snprintf(why, cap, "%s: %s", what, strerrordesc_np(errno));
@@ -86,52 +81,6 @@ static int copy_accounts(struct tdsd_shared *shared,
   return 0;
 }
 
-static int bind_address(struct tdsd *server, const struct addrinfo *address) {
-  const int one = 1;
-  int fd =
-      socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) {
-    return -1;
-  }
-  struct sockaddr_storage bound;
-  socklen_t len = sizeof bound;
-  if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) < 0 ||
-      bind(fd, address->ai_addr, address->ai_addrlen) < 0 ||
-      listen(fd, BACKLOG) < 0 ||
-      getsockname(fd, (struct sockaddr *)&bound, &len) < 0) {
-    int error = errno;
-    (void)close(fd);
-    errno = error;
-    return -1;
-  }
-  /* The port is at the same place in both families. */
-  uint16_t port = 0;
-  memcpy(&port, (const char *)&bound + 2, sizeof port);
-  server->port = ntohs(port);
-  server->listener = (struct tdsd_watch){.kind = TDSD_WATCH_LISTEN, .fd = fd};
-  return 0;
-}
-
-static int listen_on(struct tdsd *server, char *why, size_t cap) {
-  const struct tdsd_options *options = &server->shared.options;
-  const char *host = options->listen != NULL ? options->listen : "127.0.0.1";
-  struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                           .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
-  struct addrinfo *found = NULL;
-  char service[8];
-  char what[128];
-  (void)snprintf(service, sizeof service, "%u", (unsigned)options->port);
-  (void)snprintf(what, sizeof what, "%.100s port %s", host, service);
-  int rc = getaddrinfo(host, service, &hints, &found);
-  if (rc != 0) {
-    (void)snprintf(why, cap, "%s: %s", what, gai_strerror(rc));
-    return -1;
-  }
-  rc = bind_address(server, found);
-  freeaddrinfo(found);
-  return rc < 0 ? fail(why, cap, what) : 0;
-}
-
 static int open_loop(struct tdsd *server, char *why, size_t cap) {
   server->epoll = epoll_create1(EPOLL_CLOEXEC);
   server->waker = (struct tdsd_watch){
@@ -140,9 +89,29 @@ static int open_loop(struct tdsd *server, char *why, size_t cap) {
   if (server->epoll < 0 || server->waker.fd < 0 || server->reserve < 0) {
     return fail(why, cap, "cannot make the event loop");
   }
-  if (tdsd_loop_watch(server, &server->listener, EPOLLIN) < 0 ||
-      tdsd_loop_watch(server, &server->waker, EPOLLIN) < 0) {
-    return fail(why, cap, "cannot watch the listening socket");
+  bool watched = tdsd_loop_watch(server, &server->waker, EPOLLIN) == 0;
+  for (uint32_t i = 0; watched && i < server->nlisteners; i++) {
+    watched =
+        tdsd_loop_watch(server, &server->listeners[i].watch, EPOLLIN) == 0;
+  }
+  if (watched && server->browser.watch.fd >= 0) {
+    watched = tdsd_loop_watch(server, &server->browser.watch, EPOLLIN) == 0;
+  }
+  return watched ? 0 : fail(why, cap, "cannot watch the listening sockets");
+}
+
+static int set_faults(struct tdsd *server,
+                      const struct tdsd_options *options,
+                      char *why,
+                      size_t cap) {
+  for (size_t i = 0; i < options->nfaults; i++) {
+    char problem[256];
+    if (tdsd_fault_set_rule(&server->shared.faults, options->faults[i], problem,
+                            sizeof problem) == 0) {
+      (void)snprintf(why, cap, "fault \"%.100s\": %s", options->faults[i],
+                     problem);
+      return -1;
+    }
   }
   return 0;
 }
@@ -192,7 +161,11 @@ static int open_parts(struct tdsd *server,
       tdsd_script_load(options->script, &shared->script, why, cap) < 0) {
     return -1;
   }
-  if (listen_on(server, why, cap) < 0 || open_loop(server, why, cap) < 0) {
+  if (tdsd_listeners_open(server, why, cap) < 0 ||
+      (options->browser &&
+       tdsd_browser_open(server, options->browser_port, why, cap) < 0) ||
+      set_faults(server, options, why, cap) < 0 ||
+      open_loop(server, why, cap) < 0) {
     return -1;
   }
   if (options->control != NULL) {
@@ -215,7 +188,8 @@ int tdsd_open(const struct tdsd_options *options,
   server->shared.options.naccounts = 0;
   server->shared.options.tokens = NULL;
   server->shared.options.ntokens = 0;
-  server->listener.fd = -1;
+  server->browser.watch.fd = -1;
+  server->browser.other = -1;
   server->waker.fd = -1;
   server->epoll = -1;
   server->reserve = -1;
@@ -225,6 +199,8 @@ int tdsd_open(const struct tdsd_options *options,
   int rc = open_parts(server, options, why, cap);
   /* The caller's strings were needed only until here. */
   server->shared.options.listen = NULL;
+  server->shared.options.listeners = NULL;
+  server->shared.options.faults = NULL;
   server->shared.options.control = NULL;
   server->shared.options.tap = NULL;
   server->shared.options.script = NULL;
@@ -285,13 +261,15 @@ void tdsd_close(struct tdsd *server) {
   free_conns(server->conns);
   free_conns(server->dead);
   tdsd_control_close(server->control);
-  close_fd(server->listener.fd);
+  tdsd_listeners_close(server);
+  tdsd_browser_close(server);
   close_fd(server->waker.fd);
   close_fd(server->epoll);
   close_fd(server->reserve);
   tdsd_tls_context_free(server->shared.tls);
   tdsd_tap_close(server->shared.tap);
   tdsd_script_drop(server->shared.script);
+  tdsd_fault_list_fini(&server->shared.faults);
   free_accounts(&server->shared);
   free(server->heap.conns);
   (void)pthread_cond_destroy(&server->order.changed);
@@ -300,7 +278,17 @@ void tdsd_close(struct tdsd *server) {
 }
 
 uint16_t tdsd_port(const struct tdsd *server) {
-  return server->port;
+  return server->listeners[0].port;
+}
+
+uint16_t tdsd_listener_port(const struct tdsd *server, uint32_t number) {
+  return number == 0 || number > server->nlisteners
+             ? 0
+             : server->listeners[number - 1].port;
+}
+
+uint16_t tdsd_browser_port(const struct tdsd *server) {
+  return server->browser.port;
 }
 
 const char *tdsd_cert_pem(const struct tdsd *server) {

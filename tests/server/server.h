@@ -20,6 +20,10 @@
 #include <stdint.h>
 
 #include "server_prelogin.h"
+#include "server_role.h"
+
+/* Addresses that one server may listen on. */
+#define TDSD_LISTENERS_MAX 16u
 
 struct tdsd;
 
@@ -28,9 +32,23 @@ struct tdsd_account {
   const char *password;
 };
 
+/* One address to listen on. */
+struct tdsd_listen {
+  const char *address;
+  uint16_t port;        /* 0 = that of the options, or what is free */
+  const char *instance; /* its name for the browser; NULL = MSSQLSERVER */
+  struct tdsd_role role;
+};
+
 struct tdsd_options {
   const char *listen; /* an IPv4 or IPv6 address; NULL = 127.0.0.1 */
   uint16_t port;      /* 0 = any free one; see tdsd_port() */
+  const struct tdsd_listen *listeners; /* several; then listen is not used */
+  size_t nlisteners;
+  bool browser; /* answer SSRP over UDP */
+  uint16_t browser_port;
+  const char *const *faults; /* rules (README.md) that hold from the start */
+  size_t nfaults;
   enum tdsd_tls_mode tls;
   uint32_t login_delay_ms;             /* between LOGIN7 and its answer */
   const struct tdsd_account *accounts; /* NULL = sa with password x */
@@ -57,20 +75,26 @@ struct tdsd_options {
 struct tdsd_stats {
   uint64_t connections_open;
   uint64_t connections_total;
-  uint64_t sessions_open; /* logged in, and their end not read yet */
-  uint64_t sessions_max;  /* most that were ever open at once */
+  uint64_t connections_max; /* most that were ever open at once */
+  uint64_t sessions_open;   /* logged in, and their end not read yet */
+  uint64_t sessions_max;    /* most that were ever open at once */
   uint64_t logins_ok;
   uint64_t logins_failed;
   uint64_t batches;
   uint64_t rpcs;
   uint64_t transactions; /* transaction manager requests */
   uint64_t resets;
+  uint64_t resets_08; /* with RESETCONNECTION */
+  uint64_t resets_10; /* with RESETCONNECTIONSKIPTRAN */
   uint64_t attentions;
   uint64_t ignored;    /* messages taken back by their client */
   uint64_t violations; /* things clients did wrong */
   uint64_t tls_handshakes;
   uint64_t tls_resumed; /* handshakes that resumed a session */
-  uint64_t bytes_in;    /* on the socket, TLS included */
+  uint64_t packets_in;  /* of TDS, handshakes in packets excluded */
+  uint64_t packets_out;
+  uint64_t browser_asked; /* questions to the browser */
+  uint64_t bytes_in;      /* on the socket, TLS included */
   uint64_t bytes_out;
 };
 
@@ -97,6 +121,10 @@ void tdsd_close(struct tdsd *server);
 
 /* The port it listens on. */
 uint16_t tdsd_port(const struct tdsd *server);
+
+/* The port of the n-th listener, from 1; of the browser; 0 if there is none. */
+uint16_t tdsd_listener_port(const struct tdsd *server, uint32_t number);
+uint16_t tdsd_browser_port(const struct tdsd *server);
 
 /* The certificate as PEM, NULL without TLS.  It lives as long as the server. */
 const char *tdsd_cert_pem(const struct tdsd *server);

@@ -46,11 +46,6 @@ static bool knows_token(const struct tdsd_shared *shared,
 /* Decides.  Returns 0, or -1 with the fault for the client. */
 static int check(const struct tdsd_session *session, struct tdsd_fault *fault) {
   const struct tdsd_login *login = &session->login;
-  int32_t forced = session->shared->faults.login_error;
-  if (forced != 0) {
-    return tdsd_fault_set(fault, forced, 14,
-                          "Login failed by order of the control socket.");
-  }
   if ((login->flags2 & FLAGS2_INTEGRATED) != 0 || login->sspi_bytes != 0) {
     return tdsd_fault_set(fault, 18452, 14,
                           "Login failed. The login is from an untrusted domain "
@@ -109,6 +104,12 @@ static void write_welcome(struct tdsd_session *session, uint32_t size) {
 /* The size both can live with; a packet of full TLS must fit one record. */
 static uint32_t agreed_size(const struct tdsd_session *session) {
   uint32_t size = session->login.packet_size;
+  const struct tdsd_fault_rule *rule =
+      tdsd_armed_find(session->armed, TDSD_FAULT_PACKET_SIZE);
+  if (rule != NULL && rule->number >= TDSD_PACKET_MIN &&
+      rule->number <= TDSD_PACKET_MAX) {
+    return (uint32_t)rule->number;
+  }
   if (size == 0) {
     return TDSD_PACKET_DEFAULT;
   }
@@ -120,14 +121,7 @@ static void count_session(struct tdsd_session *session) {
   struct tdsd_counters *counters = &session->shared->counters;
   session->logged_in = true;
   tdsd_count(&counters->logins_ok, 1);
-  tdsd_count(&counters->sessions_open, 1);
-  uint64_t open =
-      atomic_load_explicit(&counters->sessions_open, memory_order_relaxed);
-  uint64_t most =
-      atomic_load_explicit(&counters->sessions_max, memory_order_relaxed);
-  if (open > most) {
-    atomic_store_explicit(&counters->sessions_max, open, memory_order_relaxed);
-  }
+  tdsd_count_up(&counters->sessions_open, &counters->sessions_max);
 }
 
 void tdsd_session_admit(struct tdsd_session *session) {
@@ -246,6 +240,11 @@ void tdsd_session_login(struct tdsd_session *session, uint64_t now_ns) {
   }
   session->state.version = session->login.version;
   session->phase = TDSD_PHASE_ANSWER;
+  tdsd_fault_arm(session, TDSD_ON_LOGIN);
+  if (tdsd_fault_answer(session)) {
+    tdsd_login_wipe(&session->login);
+    return;
+  }
   const char *user = session->login.user;
   const struct tdsd_script_rule *rule = tdsd_script_look(
       session, TDSD_SCRIPT_LOGIN, (const uint8_t *)user, strlen(user));
@@ -257,10 +256,6 @@ void tdsd_session_login(struct tdsd_session *session, uint64_t now_ns) {
 }
 
 void tdsd_session_greet(struct tdsd_session *session, uint64_t now_ns) {
-  if (session->shared->faults.hang_login) {
-    session->hung = true;
-    return;
-  }
   uint64_t delay_ms = session->shared->options.login_delay_ms;
   if (delay_ms == 0) {
     tdsd_session_answer(session);

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "server_const.h"
 
 #define READ_BYTES      65536u
+/* Between two pieces, so that the other side meets them one by one. */
+#define PIECE_NS        UINT64_C(20000)
 #define TLS_CLIENTHELLO 0x16u
 #define TLS_ALERT       0x15u
 #define TLS_RECORD      5u
@@ -17,6 +20,7 @@
 
 struct tdsd_conn *tdsd_conn_new(struct tdsd_shared *shared,
                                 int fd,
+                                uint32_t listener,
                                 uint16_t spid,
                                 uint32_t number,
                                 uint16_t peer_port) {
@@ -28,9 +32,11 @@ struct tdsd_conn *tdsd_conn_new(struct tdsd_shared *shared,
   conn->shared = shared;
   tdsd_session_init(&conn->session, shared, spid);
   conn->session.number = number + 1;
+  conn->session.listener = listener;
   tdsd_tap_begin(shared->tap, &conn->flow, number, peer_port);
   tdsd_count(&shared->counters.connections_total, 1);
-  tdsd_count(&shared->counters.connections_open, 1);
+  tdsd_count_up(&shared->counters.connections_open,
+                &shared->counters.connections_max);
   return conn;
 }
 
@@ -52,28 +58,131 @@ static void refuse(struct tdsd_conn *conn, const char *problem) {
   conn->session.phase = TDSD_PHASE_ENDED;
 }
 
-/* Moves whole packets of the session to the socket's buffer, one TLS write for
- * each, as servers do. */
-static void collect(struct tdsd_conn *conn) {
+static void transmit(struct tdsd_conn *conn);
+
+/* Bytes of the packet at hand that are still in the session's out. */
+static size_t unit_left(const struct tdsd_conn *conn) {
+  const struct tdsd_buf *units = &conn->session.units;
+  size_t len = tdsd_buf_len(&conn->session.out);
+  return tdsd_buf_len(units) >= 4 ? tdsd_get_u32(tdsd_buf_at(units)) : len;
+}
+
+/* n bytes of the packet at hand have left. */
+static void use_unit(struct tdsd_conn *conn, size_t n) {
+  struct tdsd_buf *units = &conn->session.units;
+  if (tdsd_buf_len(units) < 4) {
+    return;
+  }
+  uint32_t left = tdsd_get_u32(tdsd_buf_at(units)) - (uint32_t)n;
+  if (left != 0) {
+    tdsd_buf_put_u32(units, 0, left);
+  } else {
+    tdsd_buf_consume(units, 4);
+    conn->tapped = false;
+  }
+}
+
+/* Moves n bytes of the packet at hand to the socket's buffer, one TLS write for
+ * each packet, as servers do, or for each piece of it. */
+static void move_bytes(struct tdsd_conn *conn, size_t n) {
   struct tdsd_buf *out = &conn->session.out;
-  while (tdsd_buf_len(out) >= TDSD_HEADER_BYTES) {
-    const uint8_t *packet = tdsd_buf_at(out);
-    size_t len = tdsd_get_u16be(packet + 2);
-    tdsd_tap_packet(conn->shared->tap, &conn->flow, false, packet, len);
-    if (conn->mode == TDSD_CONN_TLS) {
-      if (!tdsd_tls_write(conn->tls, packet, len)) {
-        conn->dead = true;
-        return;
-      }
-      tdsd_tls_take(conn->tls, &conn->tx);
-    } else {
-      tdsd_buf_bytes(&conn->tx, packet, len);
+  const uint8_t *bytes = tdsd_buf_at(out);
+  if (!conn->tapped) {
+    tdsd_count(&conn->shared->counters.packets_out, 1);
+    tdsd_tap_packet(conn->shared->tap, &conn->flow, false, bytes,
+                    unit_left(conn));
+    conn->tapped = true;
+  }
+  if (conn->mode == TDSD_CONN_TLS) {
+    if (!tdsd_tls_write(conn->tls, bytes, n)) {
+      conn->dead = true;
+      return;
     }
-    tdsd_buf_consume(out, len);
+    tdsd_tls_take(conn->tls, &conn->tx);
+  } else {
+    tdsd_buf_bytes(&conn->tx, bytes, n);
   }
-  if (conn->tx.failed) {
-    conn->dead = true;
+  tdsd_buf_consume(out, n);
+  use_unit(conn, n);
+  conn->passed += n;
+}
+
+/* What is still to be said is never said. */
+static void drop_output(struct tdsd_conn *conn) {
+  tdsd_buf_clear(&conn->session.out);
+  tdsd_buf_clear(&conn->session.units);
+}
+
+static void pass_gate(struct tdsd_conn *conn, uint64_t now_ns) {
+  const struct tdsd_gate gate = *tdsd_gates_next(&conn->session.gates);
+  tdsd_gates_pass(&conn->session.gates);
+  switch (gate.kind) {
+  case TDSD_GATE_PAUSE:
+    conn->hold_ns = now_ns + gate.arg;
+    break;
+  case TDSD_GATE_PIECES:
+    conn->piece = gate.arg;
+    conn->piece_ns = gate.piece_ns;
+    break;
+  case TDSD_GATE_STALL:
+    conn->stalled = true;
+    break;
+  case TDSD_GATE_FREEZE:
+    conn->frozen = true;
+    break;
+  case TDSD_GATE_CLOSE:
+  case TDSD_GATE_RST:
+  default:
+    conn->session.abort = gate.kind == TDSD_GATE_RST;
+    conn->session.phase = TDSD_PHASE_ENDED;
+    drop_output(conn);
+    break;
   }
+}
+
+/* How many bytes may leave in one go. */
+static size_t next_piece(const struct tdsd_conn *conn) {
+  const struct tdsd_gate *gate = tdsd_gates_next(&conn->session.gates);
+  size_t n = tdsd_buf_len(&conn->session.out);
+  size_t unit = unit_left(conn);
+  n = unit < n ? unit : n;
+  if (gate != NULL && gate->at - conn->passed < n) {
+    n = (size_t)(gate->at - conn->passed);
+  }
+  return conn->piece != 0 && conn->piece < n ? (size_t)conn->piece : n;
+}
+
+static bool at_gate(const struct tdsd_conn *conn) {
+  const struct tdsd_gate *gate = tdsd_gates_next(&conn->session.gates);
+  return gate != NULL && gate->at <= conn->passed;
+}
+
+/* Moves what the session has said to the socket's buffer, as far as the gates on
+ * the way allow. */
+static void collect(struct tdsd_conn *conn, uint64_t now_ns) {
+  while (!conn->dead && !conn->frozen && conn->hold_ns <= now_ns) {
+    if (conn->stalled) {
+      drop_output(conn);
+      break;
+    }
+    if (at_gate(conn)) {
+      pass_gate(conn, now_ns);
+      continue;
+    }
+    if (tdsd_buf_len(&conn->session.out) == 0) {
+      break;
+    }
+    if (conn->piece != 0 && tdsd_buf_len(&conn->tx) != 0) {
+      break; /* each piece is a write of its own */
+    }
+    move_bytes(conn, next_piece(conn));
+    if (conn->piece != 0) {
+      transmit(conn);
+      conn->hold_ns =
+          now_ns + (conn->piece_ns != 0 ? conn->piece_ns : PIECE_NS);
+    }
+  }
+  conn->dead = conn->dead || conn->tx.failed;
 }
 
 /* Lets the session take one packet.  Returns false if it took none. */
@@ -87,15 +196,73 @@ static bool feed(struct tdsd_conn *conn,
     return false;
   }
   if (taken >= TDSD_HEADER_BYTES && taken == tdsd_get_u16be(bytes + 2)) {
+    tdsd_count(&conn->shared->counters.packets_in, 1);
     tdsd_tap_packet(conn->shared->tap, &conn->flow, true, bytes, taken);
   }
   tdsd_buf_consume(from, taken);
-  collect(conn);
+  collect(conn, now_ns);
   return true;
 }
 
+/* The faults that hit this connection's TLS. */
+static void find_tls_faults(struct tdsd_conn *conn) {
+  struct tdsd_tls_faults *faults = &conn->tls_faults;
+  struct tdsd_fault_rule *rule = NULL;
+  uint32_t at = 0;
+  while ((rule = tdsd_fault_next(&conn->shared->faults, TDSD_STAGE_TLS,
+                                 conn->session.number, conn->session.listener,
+                                 &at)) != NULL) {
+    if (!tdsd_fault_take(rule)) {
+      continue;
+    }
+    unsigned kind = rule->row->kind;
+    switch (kind) {
+    case TDSD_FAULT_TLS_CERT:
+      faults->cert = (enum tdsd_cert_kind)(rule->word + 1);
+      break;
+    case TDSD_FAULT_TLS_ALPN:
+      faults->alpn = (enum tdsd_alpn)(rule->word + 1);
+      break;
+    case TDSD_FAULT_TLS_NO_GOODBYE:
+      faults->no_goodbye = true;
+      break;
+    case TDSD_FAULT_TLS_PIECES:
+      faults->pieces = (uint32_t)rule->number;
+      break;
+    case TDSD_FAULT_TLS_LATE_TICKETS:
+      faults->late_tickets = true;
+      break;
+    case TDSD_FAULT_TLS_BURN:
+      faults->burn_ms = (uint32_t)rule->ms;
+      break;
+    case TDSD_FAULT_TLS_KEPT:
+      faults->kept = true;
+      break;
+    default:
+      faults->stall = (uint32_t)rule->number;
+      break;
+    }
+  }
+}
+
+/* Uses up CPU time, as a server does that signs with large keys. */
+static void burn(uint32_t ms) {
+  struct timespec begun;
+  struct timespec now;
+  int64_t left = (int64_t)ms * 1000000;
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begun);
+  while (left > 0) {
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    left = (int64_t)ms * 1000000 -
+           ((int64_t)(now.tv_sec - begun.tv_sec) * 1000000000 + now.tv_nsec -
+            begun.tv_nsec);
+  }
+}
+
 static bool start_tls(struct tdsd_conn *conn, bool strict) {
-  conn->tls = tdsd_tls_new(conn->shared->tls, strict);
+  find_tls_faults(conn);
+  burn(conn->tls_faults.burn_ms);
+  conn->tls = tdsd_tls_new(conn->shared->tls, strict, &conn->tls_faults);
   if (conn->tls == NULL) {
     conn->dead = true;
     return false;
@@ -197,7 +364,9 @@ static void send_handshake(struct tdsd_conn *conn) {
     return;
   }
   struct tdsd_buf flight = {0};
-  const size_t most = TDSD_PACKET_DEFAULT - TDSD_HEADER_BYTES;
+  const size_t most = conn->tls_faults.pieces != 0
+                          ? conn->tls_faults.pieces
+                          : TDSD_PACKET_DEFAULT - TDSD_HEADER_BYTES;
   tdsd_tls_take(conn->tls, &flight);
   for (uint8_t id = 1; tdsd_buf_len(&flight) != 0; id++) {
     size_t len = tdsd_buf_len(&flight);
@@ -237,6 +406,11 @@ static bool pump_handshake(struct tdsd_conn *conn) {
   if (!(conn->wrapped ? give_wrapped(conn) : give_bare(conn))) {
     return false;
   }
+  if (++conn->given == conn->tls_faults.stall) {
+    conn->stalled = true;
+    conn->silent = true;
+    return false;
+  }
   int rc = tdsd_tls_handshake(conn->tls, why, sizeof why);
   send_handshake(conn);
   if (rc < 0) {
@@ -272,9 +446,14 @@ static bool pump_login_only(struct tdsd_conn *conn, uint64_t now_ns) {
   if (!decrypt(conn)) {
     return false;
   }
-  conn->mode = TDSD_CONN_PLAIN; /* the answer is in clear */
+  /* The answer is in clear. */
+  conn->mode = conn->tls_faults.kept ? TDSD_CONN_TLS : TDSD_CONN_PLAIN;
   if (!feed(conn, &conn->clear, now_ns)) {
     conn->mode = TDSD_CONN_LOGIN_ONLY;
+    return true;
+  }
+  if (conn->tls_faults.kept) {
+    conn->mode = TDSD_CONN_TLS;
     return true;
   }
   conn->tls_over = true;
@@ -325,16 +504,21 @@ static void pump(struct tdsd_conn *conn, uint64_t now_ns) {
 
 /* How much one send may carry under the faults that are on. */
 static size_t allowance(const struct tdsd_conn *conn) {
-  const struct tdsd_faults *faults = &conn->shared->faults;
+  struct tdsd_fault_rule *rule = NULL;
   size_t len = tdsd_buf_len(&conn->tx);
-  if (faults->fragment != 0 && len > faults->fragment) {
-    len = faults->fragment;
+  uint32_t at = 0;
+  while ((rule = tdsd_fault_next(&conn->shared->faults, TDSD_STAGE_WIRE,
+                                 conn->session.number, conn->session.listener,
+                                 &at)) != NULL) {
+    uint64_t most = rule->number;
+    if (rule->row->kind == TDSD_FAULT_DROP_AFTER) {
+      most = most > conn->sent ? most - conn->sent : 0;
+    }
+    len = len > most ? (size_t)most : len;
   }
-  if (faults->drop_after_bytes != 0) {
-    uint64_t left = faults->drop_after_bytes > conn->sent
-                        ? faults->drop_after_bytes - conn->sent
-                        : 0;
-    len = len > left ? (size_t)left : len;
+  if (conn->mode == TDSD_CONN_HANDSHAKE && conn->tls_faults.pieces != 0 &&
+      len > conn->tls_faults.pieces) {
+    len = conn->tls_faults.pieces;
   }
   return len;
 }
@@ -357,15 +541,28 @@ static void transmit(struct tdsd_conn *conn) {
   }
 }
 
+/* RST instead of FIN. */
+static void abort_conn(struct tdsd_conn *conn) {
+  const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+  (void)setsockopt(conn->watch.fd, SOL_SOCKET, SO_LINGER, &at_once,
+                   sizeof at_once);
+  conn->dead = true;
+}
+
 /* A session that ended sends the rest, then FIN, and stays until the peer's end
  * has been read, so that no reset overtakes its last words. */
 static void say_goodbye(struct tdsd_conn *conn, uint64_t now_ns) {
   if (conn->session.phase != TDSD_PHASE_ENDED || conn->said_goodbye ||
-      conn->dead || tdsd_buf_len(&conn->tx) != 0) {
+      conn->dead || conn->stalled || conn->frozen ||
+      tdsd_buf_len(&conn->tx) != 0 || tdsd_buf_len(&conn->session.out) != 0) {
+    return;
+  }
+  if (conn->session.abort) {
+    abort_conn(conn);
     return;
   }
   conn->said_goodbye = true;
-  if (conn->mode == TDSD_CONN_TLS) {
+  if (conn->mode == TDSD_CONN_TLS && !conn->tls_faults.no_goodbye) {
     tdsd_tls_shutdown(conn->tls);
     tdsd_tls_take(conn->tls, &conn->tx);
     transmit(conn);
@@ -374,11 +571,26 @@ static void say_goodbye(struct tdsd_conn *conn, uint64_t now_ns) {
   conn->linger_ns = now_ns + TDSD_LINGER_NS;
 }
 
+static bool is_silent(const struct tdsd_conn *conn) {
+  return conn->silent || conn->shared->options.silent;
+}
+
+/* Session tickets that were kept back until the login was over. */
+static void give_tickets(struct tdsd_conn *conn) {
+  if (conn->tls_faults.late_tickets && conn->mode == TDSD_CONN_TLS &&
+      conn->session.phase == TDSD_PHASE_READY) {
+    conn->tls_faults.late_tickets = false;
+    tdsd_tls_unasked(conn->tls, TDSD_TLS_TICKET);
+    tdsd_tls_take(conn->tls, &conn->tx);
+  }
+}
+
 static void work(struct tdsd_conn *conn, uint64_t now_ns) {
-  if (!conn->shared->options.silent) {
+  if (!is_silent(conn)) {
     pump(conn, now_ns);
   }
-  collect(conn);
+  collect(conn, now_ns);
+  give_tickets(conn);
   transmit(conn);
   say_goodbye(conn, now_ns);
 }
@@ -402,9 +614,18 @@ static bool read_some(struct tdsd_conn *conn) {
   return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
+/* Nothing may be read: the peer's end is not noticed, only its reset. */
+static bool is_deaf(const struct tdsd_conn *conn) {
+  return conn->frozen || conn->session.deaf;
+}
+
 void tdsd_conn_readable(struct tdsd_conn *conn, uint64_t now_ns) {
+  if (is_deaf(conn)) {
+    conn->dead = true; /* only an error or the end of both ways gets here */
+    return;
+  }
   bool alive = input_len(conn) < TDSD_CAP_INPUT && read_some(conn);
-  if (conn->said_goodbye || conn->shared->options.silent) {
+  if (conn->said_goodbye || is_silent(conn)) {
     tdsd_buf_clear(&conn->in);
   }
   if (!conn->said_goodbye) {
@@ -416,7 +637,26 @@ void tdsd_conn_readable(struct tdsd_conn *conn, uint64_t now_ns) {
 
 void tdsd_conn_writable(struct tdsd_conn *conn, uint64_t now_ns) {
   transmit(conn);
+  collect(conn, now_ns);
+  transmit(conn);
   say_goodbye(conn, now_ns);
+}
+
+static bool due(uint64_t deadline_ns, uint64_t now_ns) {
+  return deadline_ns != 0 && deadline_ns <= now_ns;
+}
+
+static void strike_idle(struct tdsd_conn *conn) {
+  static const enum tdsd_tls_thing things[] = {
+      [TDSD_IDLE_TICKET] = TDSD_TLS_TICKET,
+      [TDSD_IDLE_KEYUPDATE] = TDSD_TLS_KEYUPDATE,
+      [TDSD_IDLE_RENEGOTIATE] = TDSD_TLS_RENEGOTIATE,
+  };
+  enum tdsd_idle what = tdsd_fault_idle(&conn->session);
+  if (what != TDSD_IDLE_DONE && conn->mode == TDSD_CONN_TLS) {
+    tdsd_tls_unasked(conn->tls, things[what]);
+    tdsd_tls_take(conn->tls, &conn->tx);
+  }
 }
 
 void tdsd_conn_timer(struct tdsd_conn *conn, uint64_t now_ns) {
@@ -424,7 +664,12 @@ void tdsd_conn_timer(struct tdsd_conn *conn, uint64_t now_ns) {
     conn->dead = true;
     return;
   }
-  tdsd_session_wake(&conn->session, now_ns);
+  if (conn->session.full || due(conn->session.wake_ns, now_ns)) {
+    tdsd_session_wake(&conn->session, now_ns);
+  }
+  if (due(conn->session.idle_ns, now_ns)) {
+    strike_idle(conn);
+  }
   work(conn, now_ns);
 }
 
@@ -433,19 +678,50 @@ void tdsd_conn_kill(struct tdsd_conn *conn, uint64_t now_ns) {
   work(conn, now_ns);
 }
 
+void tdsd_conn_drop(struct tdsd_conn *conn) {
+  abort_conn(conn);
+}
+
+void tdsd_conn_freeze(struct tdsd_conn *conn, bool on, uint64_t now_ns) {
+  conn->frozen = on;
+  if (!on) {
+    conn->session.deaf = false;
+    work(conn, now_ns);
+  }
+}
+
 uint32_t tdsd_conn_wants(const struct tdsd_conn *conn) {
+  if (is_deaf(conn)) {
+    uint32_t more =
+        conn->frozen || tdsd_buf_len(&conn->tx) == 0 ? 0u : (uint32_t)EPOLLOUT;
+    return (uint32_t)(EPOLLHUP | EPOLLERR) | more;
+  }
   uint32_t events = EPOLLRDHUP;
   events |= input_len(conn) < TDSD_CAP_INPUT ? (uint32_t)EPOLLIN : 0u;
   events |= tdsd_buf_len(&conn->tx) != 0 ? (uint32_t)EPOLLOUT : 0u;
   return events;
 }
 
+static uint64_t sooner(uint64_t a, uint64_t b) {
+  return a == 0 ? b : b == 0 || a < b ? a : b;
+}
+
 uint64_t tdsd_conn_deadline(const struct tdsd_conn *conn, uint64_t now_ns) {
+  const struct tdsd_session *session = &conn->session;
+  size_t waiting = tdsd_buf_len(&conn->tx) + tdsd_buf_len(&session->out);
   if (conn->said_goodbye) {
     return conn->linger_ns;
   }
-  if (conn->session.full && tdsd_buf_len(&conn->tx) < TDSD_CAP_OUTPUT) {
+  if (conn->frozen) {
+    return 0;
+  }
+  if (session->full && waiting < TDSD_CAP_OUTPUT) {
     return now_ns; /* go on at the next turn */
   }
-  return conn->session.wake_ns;
+  uint64_t deadline =
+      sooner(session->full ? 0 : session->wake_ns, session->idle_ns);
+  bool held =
+      conn->hold_ns > now_ns && (tdsd_buf_len(&session->out) != 0 ||
+                                 tdsd_gates_next(&session->gates) != NULL);
+  return held ? sooner(deadline, conn->hold_ns) : deadline;
 }

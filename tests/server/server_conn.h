@@ -27,6 +27,7 @@ enum tdsd_watch_kind {
   TDSD_WATCH_CONN,
   TDSD_WATCH_CONTROL_LISTEN,
   TDSD_WATCH_CONTROL,
+  TDSD_WATCH_BROWSER,
 };
 
 struct tdsd_watch {
@@ -44,6 +45,16 @@ struct tdsd_conn {
   bool tls_over;     /* login-only TLS is behind us */
   bool said_goodbye; /* FIN was sent; what comes is thrown away */
   bool dead;
+  bool silent;  /* reads and never says a word */
+  bool stalled; /* says nothing more */
+  bool frozen;  /* neither reads nor says anything */
+  bool tapped;  /* the packet that is leaving is in the tap */
+  struct tdsd_tls_faults tls_faults;
+  uint32_t given;    /* pieces of the client's handshake */
+  uint64_t passed;   /* bytes of the session's out that have left it */
+  uint64_t hold_ns;  /* nothing leaves before */
+  uint64_t piece;    /* bytes a write may have; 0 = all */
+  uint64_t piece_ns; /* between two of them */
   struct tdsd_tls *tls;
   struct tdsd_buf in;    /* from the socket */
   struct tdsd_buf clear; /* decrypted, not yet taken by the session */
@@ -59,6 +70,7 @@ struct tdsd_conn {
 /* Takes over an accepted, non-blocking socket.  Returns NULL without memory. */
 struct tdsd_conn *tdsd_conn_new(struct tdsd_shared *shared,
                                 int fd,
+                                uint32_t listener,
                                 uint16_t spid,
                                 uint32_t number,
                                 uint16_t peer_port);
@@ -76,6 +88,12 @@ void tdsd_conn_timer(struct tdsd_conn *conn, uint64_t now_ns);
 
 /* Ends its session from outside and sends what is left. */
 void tdsd_conn_kill(struct tdsd_conn *conn, uint64_t now_ns);
+
+/* Cuts it off with RST. */
+void tdsd_conn_drop(struct tdsd_conn *conn);
+
+/* Lets it neither read nor write, or lets it go on. */
+void tdsd_conn_freeze(struct tdsd_conn *conn, bool on, uint64_t now_ns);
 
 /* What epoll should watch for, and when the timer should ring (0 = never). */
 uint32_t tdsd_conn_wants(const struct tdsd_conn *conn);

@@ -42,6 +42,20 @@ static const char *phase_name(enum tdsd_phase phase) {
   return names[phase];
 }
 
+/* The last request by its packet type. */
+static const char *last_name(uint8_t type) {
+  switch (type) {
+  case TDSD_PKT_BATCH:
+    return "batch";
+  case TDSD_PKT_RPC:
+    return "rpc";
+  case TDSD_PKT_TM:
+    return "transaction";
+  default:
+    return "none";
+  }
+}
+
 /* One JSON array with what each session is doing, as far as it fits. */
 static int run_sessions(struct tdsd *server,
                         char *argument,
@@ -50,14 +64,19 @@ static int run_sessions(struct tdsd *server,
   (void)argument;
   size_t len = (size_t)snprintf(reply, cap, "[");
   for (struct tdsd_conn *c = server->conns; c != NULL; c = c->next) {
-    char one[192];
+    char one[384];
     const struct tdsd_session *s = &c->session;
-    int n = snprintf(one, sizeof one,
-                     "%s{\"spid\":%u,\"phase\":\"%s\",\"trancount\":%u,"
-                     "\"isolation\":%u,\"packet_size\":%u}",
-                     len > 1 ? "," : "", (unsigned)s->spid,
-                     phase_name(s->phase), (unsigned)s->state.tran_count,
-                     (unsigned)s->state.isolation, (unsigned)s->packet_size);
+    int n = snprintf(
+        one, sizeof one,
+        "%s{\"spid\":%u,\"phase\":\"%s\",\"trancount\":%u,"
+        "\"isolation\":%u,\"packet_size\":%u,\"conn\":%u,"
+        "\"listener\":%u,\"requests\":%u,\"last\":\"%s\","
+        "\"descriptor\":%" PRIu64 ",\"frozen\":%s}",
+        len > 1 ? "," : "", (unsigned)s->spid, phase_name(s->phase),
+        (unsigned)s->state.tran_count, (unsigned)s->state.isolation,
+        (unsigned)s->packet_size, (unsigned)s->number, (unsigned)s->listener,
+        (unsigned)s->requests, last_name(s->last_type), s->state.descriptor,
+        c->frozen || s->deaf ? "true" : "false");
     if (n < 0 || len + (size_t)n + 2 > cap) {
       break;
     }
@@ -101,75 +120,92 @@ static int run_kill(struct tdsd *server,
                                                  : "error: no such session");
 }
 
-/* Finds a fault that is on or off by its name. */
-static bool find_switch(struct tdsd_faults *faults,
-                        const char *name,
-                        bool **out_value) {
-  const struct {
-    const char *name;
-    bool *value;
-  } switches[] = {{"hang-prelogin", &faults->hang_prelogin},
-                  {"hang-login", &faults->hang_login},
-                  {"hang-batch", &faults->hang_batch},
-                  {"ignore-attention", &faults->ignore_attention},
-                  {"omit-reset-ack", &faults->omit_reset_ack}};
-  for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
-    if (strcmp(switches[i].name, name) == 0) {
-      *out_value = switches[i].value;
-      return true;
-    }
-  }
-  return false;
-}
-
-static int run_switch(bool *value,
-                      const char *argument,
-                      char *reply,
-                      size_t cap) {
-  bool on = strcmp(argument, "on") == 0;
-  bool off = strcmp(argument, "off") == 0;
-  if (!on && !off) {
-    return answer(reply, cap, "error: on or off is needed");
-  }
-  *value = on;
-  return answer(reply, cap, "ok");
-}
-
-/* Settings that take a number.  Returns -1 if there is none of that name. */
-static int run_setting(struct tdsd *server,
-                       const char *name,
-                       const char *argument,
-                       char *reply,
-                       size_t cap) {
-  struct tdsd_faults *faults = &server->shared.faults;
-  const char *const names[] = {"login-error", "login-delay-ms", "fragment",
-                               "drop-after-bytes"};
+static int run_login_delay(struct tdsd *server,
+                           char *argument,
+                           char *reply,
+                           size_t cap) {
   uint64_t value = 0;
-  size_t i = 0;
-  while (i < 4 && strcmp(names[i], name) != 0) {
-    i++;
-  }
-  if (i == 4) {
-    return -1;
-  }
-  if (!number(argument, i == 3 ? UINT64_MAX : INT32_MAX, &value)) {
+  if (!number(argument, INT32_MAX, &value)) {
     return answer(reply, cap, "error: a number is needed, 0 for off");
   }
-  switch (i) {
-  case 0:
-    faults->login_error = (int32_t)value;
-    break;
-  case 1:
-    server->shared.options.login_delay_ms = (uint32_t)value;
-    break;
-  case 2:
-    faults->fragment = (uint32_t)value;
-    break;
-  default:
-    faults->drop_after_bytes = value;
-    break;
-  }
+  server->shared.options.login_delay_ms = (uint32_t)value;
   return answer(reply, cap, "ok");
+}
+
+/* Appends a line to the reply as far as it fits; lines are joined by " | ",
+ * because an answer has one. */
+static void append_text(char *reply, size_t cap, const char *text) {
+  size_t len = strlen(reply);
+  (void)snprintf(reply + len, cap - len, "%s%s", len == 0 ? "" : " | ", text);
+}
+
+static int list_faults(struct tdsd *server, char *reply, size_t cap) {
+  const struct tdsd_fault_list *list = &server->shared.faults;
+  for (uint32_t i = 0; i < list->n; i++) {
+    char one[128];
+    const struct tdsd_fault_rule *rule = &list->rules[i];
+    (void)snprintf(
+        one, sizeof one, "%u %s%s%s seen %" PRIu64 " used %" PRIu64,
+        (unsigned)rule->id, rule->row->name, rule->alias == NULL ? "" : " by ",
+        rule->alias == NULL ? "" : rule->alias, rule->seen, rule->used);
+    append_text(reply, cap, one);
+  }
+  return list->n != 0 ? 0 : answer(reply, cap, "none");
+}
+
+static int list_rows(char *reply, size_t cap) {
+  for (unsigned i = 0; i < TDSD_FAULT_KINDS; i++) {
+    char one[256];
+    const struct tdsd_fault_row *row = &tdsd_fault_rows[i];
+    (void)snprintf(one, sizeof one, "%s%s%s (%s): %s", row->name,
+                   row->words[0] == 0 ? "" : " ", row->words, row->items,
+                   row->help);
+    append_text(reply, cap, one);
+  }
+  return 0;
+}
+
+static int clear_faults(struct tdsd *server,
+                        const char *argument,
+                        char *reply,
+                        size_t cap) {
+  uint64_t id = 0;
+  if (argument[0] != 0 && !number(argument, UINT32_MAX, &id)) {
+    return answer(reply, cap, "error: fault clear needs an id or nothing");
+  }
+  uint32_t n = tdsd_fault_remove(&server->shared.faults, (uint32_t)id, NULL);
+  if (id != 0 && n == 0) {
+    return answer(reply, cap, "error: no such fault");
+  }
+  (void)snprintf(reply, cap, "ok %u", (unsigned)n);
+  return 0;
+}
+
+/* fault SPEC | fault list | fault rows | fault clear [ID]. */
+static int run_fault(struct tdsd *server,
+                     char *argument,
+                     char *reply,
+                     size_t cap) {
+  char why[300];
+  reply[0] = 0;
+  if (strcmp(argument, "list") == 0) {
+    return list_faults(server, reply, cap);
+  }
+  if (strcmp(argument, "rows") == 0) {
+    return list_rows(reply, cap);
+  }
+  if (strncmp(argument, "clear", 5) == 0 &&
+      (argument[5] == 0 || argument[5] == ' ')) {
+    return clear_faults(server, argument + 5 + (argument[5] != 0), reply, cap);
+  }
+  uint32_t id =
+      tdsd_fault_set_rule(&server->shared.faults, argument, why, sizeof why);
+  if (id == 0) {
+    (void)snprintf(reply, cap, "error: %s", why);
+  } else {
+    (void)snprintf(reply, cap, "ok %u", (unsigned)id);
+  }
+  return 0;
 }
 
 static int run_script(struct tdsd *server,
@@ -207,8 +243,13 @@ static const struct command {
   const char *name;
   int (*run)(struct tdsd *server, char *argument, char *reply, size_t cap);
 } commands[] = {
-    {"stats", run_stats},   {"sessions", run_sessions}, {"kill", run_kill},
-    {"script", run_script}, {"quit", run_quit},
+    {"stats", run_stats},
+    {"sessions", run_sessions},
+    {"kill", run_kill},
+    {"script", run_script},
+    {"quit", run_quit},
+    {"fault", run_fault},
+    {"login-delay-ms", run_login_delay},
 };
 
 static int run_named(struct tdsd *server,
@@ -216,16 +257,24 @@ static int run_named(struct tdsd *server,
                      char *argument,
                      char *reply,
                      size_t cap) {
-  bool *value = NULL;
+  char why[300];
   for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
     if (strcmp(commands[i].name, name) == 0) {
       return commands[i].run(server, argument, reply, cap);
     }
   }
-  if (find_switch(&server->shared.faults, name, &value)) {
-    return run_switch(value, argument, reply, cap);
+  if (tdsd_control_cluster(server, name, argument, reply, cap) == 0) {
+    return 0;
   }
-  return run_setting(server, name, argument, reply, cap);
+  int rc = tdsd_fault_switch(&server->shared.faults, name, argument, why,
+                             sizeof why);
+  if (rc > 0) {
+    return answer(reply, cap, "ok");
+  }
+  if (rc < 0) {
+    (void)snprintf(reply, cap, "error: %s", why);
+  }
+  return rc < 0 ? 0 : -1;
 }
 
 /* Cuts blanks off both ends. */
@@ -248,10 +297,12 @@ void tdsd_control_run(struct tdsd *server,
   char *argument = name[len] == 0 ? name + len : trim(name + len + 1);
   name[len] = 0;
   if (run_named(server, name, argument, reply, cap) < 0) {
-    (void)snprintf(reply, cap,
-                   "error: unknown command; known are stats, sessions, kill, "
-                   "script, quit, hang-prelogin, hang-login, hang-batch, "
-                   "ignore-attention, omit-reset-ack, login-error, "
-                   "login-delay-ms, fragment, drop-after-bytes");
+    (void)snprintf(
+        reply, cap,
+        "error: unknown command; known are stats, sessions, kill, "
+        "script, fault, role, refuse, drop, freeze, thaw, "
+        "restart-handles, quit, hang-prelogin, hang-login, hang-batch, "
+        "ignore-attention, omit-reset-ack, login-error, "
+        "login-delay-ms, fragment, drop-after-bytes");
   }
 }

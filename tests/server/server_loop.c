@@ -114,21 +114,51 @@ static uint16_t peer_port(const struct sockaddr_storage *peer) {
   return ntohs(in4.sin_port);
 }
 
+/* A rule may turn a connection away at once, or keep it in silence. */
+static enum tdsd_fault_kind greet(struct tdsd *server,
+                                  const struct tdsd_listener *listener) {
+  uint32_t at = 0;
+  struct tdsd_fault_rule *rule = NULL;
+  while ((rule = tdsd_fault_next(&server->shared.faults, TDSD_STAGE_CONNECT,
+                                 server->accepted + 1, listener->number,
+                                 &at)) != NULL) {
+    if (tdsd_fault_take(rule)) {
+      return rule->row->kind;
+    }
+  }
+  return TDSD_FAULT_KINDS;
+}
+
+static void refuse(struct tdsd *server, int fd) {
+  const struct linger at_once = {.l_onoff = 1, .l_linger = 0};
+  (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  (void)close(fd);
+  server->accepted++;
+  tdsd_count(&server->shared.counters.connections_total, 1);
+}
+
 static void adopt(struct tdsd *server,
+                  const struct tdsd_listener *listener,
                   int fd,
                   const struct sockaddr_storage *peer) {
   const int one = 1;
+  enum tdsd_fault_kind fault = greet(server, listener);
+  if (fault == TDSD_FAULT_REFUSE) {
+    refuse(server, fd);
+    return;
+  }
   uint16_t spid = take_spid(server);
   struct tdsd_conn *conn =
       spid == 0 ? NULL
-                : tdsd_conn_new(&server->shared, fd, spid, server->accepted++,
-                                peer_port(peer));
+                : tdsd_conn_new(&server->shared, fd, listener->number, spid,
+                                server->accepted++, peer_port(peer));
   if (conn == NULL) {
     tdsd_log(&server->shared, spid, "no room for another connection");
     (void)close(fd);
     return;
   }
   (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  conn->silent = fault == TDSD_FAULT_SILENT;
   conn->next = server->conns;
   if (server->conns != NULL) {
     server->conns->prev = conn;
@@ -139,29 +169,31 @@ static void adopt(struct tdsd *server,
 
 /* Out of descriptors: the one in reserve lets us take the caller in and turn it
  * away, else it would keep the loop spinning. */
-static void turn_away(struct tdsd *server) {
+static void turn_away(struct tdsd *server,
+                      const struct tdsd_listener *listener) {
   tdsd_log(&server->shared, 0, "out of file descriptors");
   (void)close(server->reserve);
-  int fd = accept4(server->listener.fd, NULL, NULL, SOCK_CLOEXEC);
+  int fd = accept4(listener->watch.fd, NULL, NULL, SOCK_CLOEXEC);
   if (fd >= 0) {
     (void)close(fd);
   }
   server->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static void accept_some(struct tdsd *server) {
+static void accept_some(struct tdsd *server,
+                        const struct tdsd_listener *listener) {
   for (int i = 0; i < ACCEPTS_A_TURN; i++) {
     struct sockaddr_storage peer = {0};
     socklen_t len = sizeof peer;
-    int fd = accept4(server->listener.fd, (struct sockaddr *)&peer, &len,
+    int fd = accept4(listener->watch.fd, (struct sockaddr *)&peer, &len,
                      SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == EMFILE || errno == ENFILE) {
-        turn_away(server);
+        turn_away(server, listener);
       }
       return;
     }
-    adopt(server, fd, &peer);
+    adopt(server, listener, fd, &peer);
   }
 }
 
@@ -199,13 +231,18 @@ static void dispatch(struct tdsd *server, const struct epoll_event *event) {
   struct tdsd_watch *watch = event->data.ptr;
   switch (watch->kind) {
   case TDSD_WATCH_LISTEN:
-    accept_some(server);
+    if (watch->fd >= 0) { /* it may have been told to refuse in this turn */
+      accept_some(server, (void *)watch);
+    }
     break;
   case TDSD_WATCH_WAKE:
     take_order(server);
     break;
   case TDSD_WATCH_CONN:
     conn_event(server, (void *)watch, event->events);
+    break;
+  case TDSD_WATCH_BROWSER:
+    tdsd_browser_event(server);
     break;
   case TDSD_WATCH_CONTROL_LISTEN:
   case TDSD_WATCH_CONTROL:

@@ -5,7 +5,9 @@
 
 #include <pthread.h>
 
+#include "server_browser.h"
 #include "server_conn.h"
+#include "server_listen.h"
 
 struct tdsd_heap {
   struct tdsd_conn **conns; /* least deadline first */
@@ -33,12 +35,13 @@ struct tdsd_order {
 
 struct tdsd {
   struct tdsd_shared shared;
-  struct tdsd_watch listener;
+  struct tdsd_listener listeners[TDSD_LISTENERS_MAX];
+  uint32_t nlisteners;
+  struct tdsd_browser browser;
   struct tdsd_watch waker;      /* an eventfd */
   struct tdsd_control *control; /* NULL = none */
   int epoll;
   int reserve; /* a descriptor to give up when all are used */
-  uint16_t port;
   uint16_t next_spid;
   uint8_t spids[4096]; /* bit n: spid n is taken */
   uint32_t accepted;
@@ -70,6 +73,14 @@ void tdsd_control_run(struct tdsd *server,
                       const char *line,
                       char *reply,
                       size_t cap);
+
+/* Commands for listeners and many connections (server_control_cluster.c).
+ * Returns 0, or -1 if there is none of the name. */
+int tdsd_control_cluster(struct tdsd *server,
+                         const char *name,
+                         const char *argument,
+                         char *reply,
+                         size_t cap);
 
 /* The control socket (server_control_socket.c). */
 struct tdsd_control *tdsd_control_open(struct tdsd *server,

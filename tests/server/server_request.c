@@ -6,6 +6,7 @@
 
 #include "server_const.h"
 #include "server_manners.h"
+#include "server_role.h"
 #include "server_rpc.h"
 #include "server_session.h"
 #include "server_text.h"
@@ -146,12 +147,15 @@ static bool refuse_reset(struct tdsd_session *session) {
 static void reset(struct tdsd_session *session) {
   struct tdsd_writer writer = tdsd_session_writer(session);
   bool keep = session->joiner.reset == TDSD_ST_RESET_SKIPTRAN;
-  tdsd_state_reset(&session->state, keep);
-  tdsd_answer_session_reset(&session->answerers);
-  tdsd_count(&session->shared->counters.resets, 1);
-  if (!session->shared->faults.omit_reset_ack) {
-    tdsd_write_env_bytes(&writer, TDSD_ENV_RESET, "", 0, "", 0);
+  if (tdsd_armed_find(session->armed, TDSD_FAULT_RESET_STATE) == NULL) {
+    tdsd_state_reset(&session->state, keep);
+    tdsd_answer_session_reset(&session->answerers);
   }
+  tdsd_count(&session->shared->counters.resets, 1);
+  tdsd_count(keep ? &session->shared->counters.resets_10
+                  : &session->shared->counters.resets_08,
+             1);
+  tdsd_write_env_bytes(&writer, TDSD_ENV_RESET, "", 0, "", 0);
 }
 
 /* A request is under way from here on; its reply may have begun. */
@@ -240,6 +244,17 @@ static void dispatch(struct tdsd_session *session,
   }
 }
 
+static enum tdsd_fault_on fault_on(const struct tdsd_session *session) {
+  switch (session->joiner.type) {
+  case TDSD_PKT_BATCH:
+    return TDSD_ON_BATCH;
+  case TDSD_PKT_RPC:
+    return TDSD_ON_RPC;
+  default:
+    return TDSD_ON_TM;
+  }
+}
+
 static enum tdsd_script_kind script_kind(const struct tdsd_session *session) {
   switch (session->joiner.type) {
   case TDSD_PKT_BATCH:
@@ -291,12 +306,10 @@ void tdsd_session_request(struct tdsd_session *session, uint64_t now_ns) {
   }
   count_request(session);
   session->requests++;
-  if (scripted(session, &request, now_ns)) {
-    return;
-  }
-  if (session->shared->faults.hang_batch) {
-    session->hung = true;
-    session->phase = TDSD_PHASE_RUNNING;
+  session->last_type = type;
+  tdsd_fault_arm(session, fault_on(session));
+  tdsd_role_arm_request(session, request.body, request.len);
+  if (tdsd_fault_answer(session) || scripted(session, &request, now_ns)) {
     return;
   }
   uint64_t before = session->state.descriptor;

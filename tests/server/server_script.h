@@ -176,6 +176,14 @@ const struct tdsd_script_rule *tdsd_script_look(struct tdsd_session *session,
                                                 const uint8_t *body,
                                                 size_t len);
 
+/* The text of the batch or the statement of the RPC in the session's joiner, as
+ * far as it is plain to see.  Returns NULL if there is none.
+ * Owns: free(). */
+char *tdsd_script_request_text(const struct tdsd_session *session,
+                               const uint8_t *body,
+                               size_t len,
+                               size_t *out_len);
+
 /* Begins to play a rule as the answer, and goes on playing. */
 void tdsd_script_start(struct tdsd_session *session,
                        const struct tdsd_script_rule *rule,

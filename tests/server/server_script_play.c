@@ -221,6 +221,22 @@ const struct tdsd_script_rule *tdsd_script_look(struct tdsd_session *session,
   return rule;
 }
 
+char *tdsd_script_request_text(const struct tdsd_session *session,
+                               const uint8_t *body,
+                               size_t len,
+                               size_t *out_len) {
+  struct text text = {NULL, 0};
+  struct tdsd_script_asked asked = {.kind = TDSD_SCRIPT_RPC, .name = ""};
+  char name[PROC_NAME_BYTES];
+  if (session->joiner.type == TDSD_PKT_BATCH) {
+    set_w16(&text, body, len);
+  } else if (session->joiner.type == TDSD_PKT_RPC) {
+    look_at_rpc((struct view){body, len}, &asked, name, &text);
+  }
+  *out_len = text.len;
+  return text.bytes;
+}
+
 void tdsd_script_stop(struct tdsd_session *session) {
   struct tdsd_script_play *play = &session->play;
   tdsd_buf_wipe(&play->message);

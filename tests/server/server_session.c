@@ -33,6 +33,9 @@ void tdsd_session_fini(struct tdsd_session *session) {
   tdsd_login_wipe(&session->login);
   tdsd_buf_fini(&session->reply);
   tdsd_buf_fini(&session->out);
+  tdsd_buf_fini(&session->units);
+  tdsd_fault_disarm(session);
+  tdsd_gates_fini(&session->gates);
   if (session->logged_in) {
     tdsd_uncount(&session->shared->counters.sessions_open);
     session->logged_in = false;
@@ -43,22 +46,6 @@ struct tdsd_writer tdsd_session_writer(struct tdsd_session *session) {
   return (struct tdsd_writer){.reply = &session->reply,
                               .version = session->state.version,
                               .utf8 = session->state.utf8};
-}
-
-void tdsd_session_cut(struct tdsd_session *session, enum tdsd_cut how) {
-  struct tdsd_buf *reply = &session->reply;
-  tdsd_packets_write(&session->out, reply, session->packet_size, session->spid,
-                     &session->packet_id, how == TDSD_CUT_MESSAGE);
-  if (how == TDSD_CUT_PACKET && tdsd_buf_len(reply) != 0) {
-    tdsd_packet_write(&session->out, TDSD_PKT_REPLY, 0, session->spid,
-                      ++session->packet_id, tdsd_buf_at(reply),
-                      tdsd_buf_len(reply));
-    tdsd_buf_clear(reply);
-  }
-}
-
-void tdsd_session_send(struct tdsd_session *session) {
-  tdsd_session_cut(session, TDSD_CUT_MESSAGE);
 }
 
 static void end(struct tdsd_session *session) {
@@ -153,9 +140,11 @@ static void prelogin(struct tdsd_session *session,
   }
   session->encryption = tdsd_prelogin_decide(session->shared->options.tls,
                                              &client, session->strict, &value);
-  if (session->shared->faults.hang_prelogin) {
-    session->hung = true;
-    return;
+  if (!passed) {
+    tdsd_fault_arm(session, TDSD_ON_PRELOGIN);
+    if (tdsd_fault_answer(session)) {
+      return;
+    }
   }
   rule = passed ? NULL
                 : tdsd_script_look(session, TDSD_SCRIPT_PRELOGIN,
@@ -258,6 +247,103 @@ static void acknowledge(struct tdsd_session *session) {
   write_attention_done(session);
 }
 
+/* The words of the fault ack, in the order of its row. */
+enum ack {
+  ACK_SAME,
+  ACK_LATE,
+  ACK_NONE,
+  ACK_TWICE,
+  ACK_BEFORE,
+  ACK_GARBAGE,
+  ACK_FIN,
+  ACK_RST,
+  ACK_PARTIAL,
+};
+
+/* The end of the cancelled request and the acknowledgement as one message. */
+static void acknowledge_at_once(struct tdsd_session *session) {
+  struct tdsd_writer writer = tdsd_session_writer(session);
+  end_calls(session);
+  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ERROR | TDSD_DONE_MORE, 0,
+                  0);
+  write_attention_done(session);
+}
+
+static void acknowledge_first(struct tdsd_session *session) {
+  struct tdsd_buf rest = session->reply;
+  memset(&session->reply, 0, sizeof session->reply);
+  write_attention_done(session);
+  tdsd_buf_fini(&session->reply);
+  session->reply = rest;
+  cancel_request(session);
+}
+
+static void acknowledge_later(struct tdsd_session *session,
+                              const struct tdsd_fault_rule *fault,
+                              uint64_t now_ns) {
+  uint64_t ms = fault->ms != 0 ? fault->ms : 200;
+  if (session->phase == TDSD_PHASE_RUNNING) {
+    cancel_request(session);
+  }
+  session->late_ack = true;
+  session->phase = TDSD_PHASE_RUNNING;
+  session->wake_ns = now_ns + ms * UINT64_C(1000000);
+}
+
+/* Half of a DONE in a packet that does not end the message. */
+static void acknowledge_partly(struct tdsd_session *session) {
+  struct tdsd_writer writer = tdsd_session_writer(session);
+  abandon_request(session);
+  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ATTN, 0, 0);
+  session->reply.end -= 8;
+  tdsd_session_cut(session, TDSD_CUT_PACKET);
+  session->hung = true;
+}
+
+static void acknowledge_garbage(struct tdsd_session *session) {
+  static const uint8_t noise[] = "\x00\x00\x7F\xDE\xAD\xBE\xEF";
+  abandon_request(session);
+  tdsd_buf_bytes(&session->reply, noise, sizeof noise - 1);
+  tdsd_session_send(session);
+}
+
+static void acknowledge_badly(struct tdsd_session *session,
+                              const struct tdsd_fault_rule *fault,
+                              uint64_t now_ns) {
+  session->wake_ns = 0;
+  session->full = false;
+  session->hung = false;
+  switch (fault->word) {
+  case ACK_SAME:
+    acknowledge_at_once(session);
+    break;
+  case ACK_LATE:
+    acknowledge_later(session, fault, now_ns);
+    return;
+  case ACK_TWICE:
+    acknowledge(session);
+    write_attention_done(session);
+    break;
+  case ACK_BEFORE:
+    acknowledge_first(session);
+    break;
+  case ACK_GARBAGE:
+    acknowledge_garbage(session);
+    break;
+  case ACK_PARTIAL:
+    acknowledge_partly(session);
+    return;
+  case ACK_FIN:
+  case ACK_RST:
+  default:
+    session->abort = fault->word == ACK_RST;
+    tdsd_buf_clear(&session->reply);
+    end(session);
+    return;
+  }
+  session->phase = TDSD_PHASE_READY;
+}
+
 static void attention(struct tdsd_session *session, uint64_t now_ns) {
   if (session->phase != TDSD_PHASE_READY &&
       session->phase != TDSD_PHASE_RUNNING) {
@@ -265,17 +351,31 @@ static void attention(struct tdsd_session *session, uint64_t now_ns) {
     return;
   }
   tdsd_count(&session->shared->counters.attentions, 1);
-  if (session->shared->faults.ignore_attention) {
+  struct tdsd_armed *running = session->armed;
+  session->armed = NULL;
+  tdsd_fault_arm(session, TDSD_ON_ATTENTION);
+  const struct tdsd_fault_rule *fault =
+      tdsd_armed_find(session->armed, TDSD_FAULT_ACK);
+  if (fault != NULL && fault->word == ACK_NONE) {
+    /* The request runs on, with its own faults. */
+    tdsd_fault_disarm(session);
+    session->armed = running;
     return;
   }
+  struct tdsd_armed *hit = session->armed;
+  session->armed = running;
+  tdsd_fault_disarm(session);
+  session->armed = hit;
   const struct tdsd_script_rule *rule =
       tdsd_script_look(session, TDSD_SCRIPT_ATTENTION, NULL, 0);
-  if (rule == NULL) {
+  if (fault != NULL) {
+    acknowledge_badly(session, fault, now_ns);
+  } else if (rule == NULL) {
     acknowledge(session);
-    return;
+  } else {
+    abandon_request(session);
+    tdsd_script_start(session, rule, TDSD_SCRIPT_ATTENTION, now_ns);
   }
-  abandon_request(session);
-  tdsd_script_start(session, rule, TDSD_SCRIPT_ATTENTION, now_ns);
 }
 
 /* A message taken back is answered by an error DONE and nothing else. */
@@ -292,6 +392,10 @@ static void ignored(struct tdsd_session *session, uint64_t now_ns) {
     return;
   }
   tdsd_count(&session->shared->counters.ignored, 1);
+  tdsd_fault_arm(session, TDSD_ON_IGNORED);
+  if (tdsd_fault_answer(session)) {
+    return;
+  }
   const struct tdsd_script_rule *rule =
       tdsd_script_look(session, TDSD_SCRIPT_IGNORED, NULL, 0);
   if (rule != NULL) {
@@ -345,6 +449,13 @@ static void packet(struct tdsd_session *session,
                    const struct tdsd_packet *packet,
                    uint64_t now_ns) {
   struct tdsd_problem problem = {""};
+  size_t len = packet->length - TDSD_HEADER_BYTES;
+  if (packet->type != TDSD_PKT_ATTENTION &&
+      tdsd_fault_deafens(session,
+                         tdsd_buf_len(&session->joiner.message) + len)) {
+    session->deaf = true;
+    return;
+  }
   switch (tdsd_joiner_add(&session->joiner, packet, &problem)) {
   case TDSD_JOIN_MESSAGE:
     whole_message(session, now_ns);
@@ -370,6 +481,7 @@ size_t tdsd_session_feed(struct tdsd_session *session,
                          uint64_t now_ns) {
   struct tdsd_packet head;
   struct tdsd_problem problem;
+  session->now_ns = now_ns;
   if (session->phase == TDSD_PHASE_ENDED) {
     return len;
   }
@@ -434,7 +546,12 @@ void tdsd_session_run(struct tdsd_session *session, uint64_t now_ns) {
 
 void tdsd_session_wake(struct tdsd_session *session, uint64_t now_ns) {
   session->wake_ns = 0;
-  if (session->play.script != NULL) {
+  session->now_ns = now_ns;
+  if (session->late_ack) {
+    session->late_ack = false;
+    session->phase = TDSD_PHASE_READY;
+    write_attention_done(session);
+  } else if (session->play.script != NULL) {
     tdsd_script_run(session, now_ns);
   } else if (session->phase == TDSD_PHASE_ANSWER) {
     tdsd_session_answer(session);

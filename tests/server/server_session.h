@@ -11,6 +11,7 @@
 #define TDSD_SERVER_SESSION_H
 
 #include "server_calls.h"
+#include "server_fault.h"
 #include "server_script.h"
 #include "server_shared.h"
 #include "server_wire.h"
@@ -42,7 +43,18 @@ struct tdsd_session {
   bool abort;        /* once ended: RST instead of FIN */
   uint32_t number;   /* of its connection; 1 = the server's first */
   uint32_t requests; /* since the login, the one at hand included */
+  uint8_t last_type; /* of the last request's packets; 0 = none came */
+  uint32_t listener; /* that it came through, from 1 */
   struct tdsd_script_play play;
+  struct tdsd_armed *armed; /* faults that hit the message at hand, or NULL */
+  struct tdsd_gates gates;  /* on the way of out */
+  uint64_t said;            /* bytes that ever were in out */
+  struct tdsd_buf units;    /* lengths of the packets in out, 4 bytes each */
+  uint64_t now_ns;          /* as last told */
+  uint64_t idle_ns;         /* when an idle fault strikes; 0 = never */
+  int32_t idle_word;        /* which */
+  bool deaf;                /* nothing more may be read */
+  bool late_ack;            /* wake_ns is an acknowledgement's */
   enum tdsd_encryption encryption; /* settled by PRELOGIN */
   bool greeted;                    /* a PRELOGIN was answered */
   bool fedauth_required;           /* and said so about federated tokens */
@@ -95,6 +107,10 @@ struct tdsd_writer tdsd_session_writer(struct tdsd_session *session);
 /* Cuts the reply into packets; send also ends the message. */
 void tdsd_session_cut(struct tdsd_session *session, enum tdsd_cut how);
 void tdsd_session_send(struct tdsd_session *session);
+/* Says bytes as they are, which need be no packet. */
+void tdsd_session_say(struct tdsd_session *session,
+                      const uint8_t *bytes,
+                      size_t len);
 /* Answers a message as if no script had taken it. */
 void tdsd_session_pass(struct tdsd_session *session,
                        const struct tdsd_script_play *play,

@@ -8,12 +8,14 @@
 
 #include "server.h"
 #include "server_answer.h"
+#include "server_fault.h"
 
 /* The formatter never settles on where these backslashes go. */
 /* clang-format off */
 #define TDSD_COUNTERS(X) \
   X(connections_open) \
   X(connections_total) \
+  X(connections_max) \
   X(sessions_open) \
   X(sessions_max) \
   X(logins_ok) \
@@ -22,11 +24,16 @@
   X(rpcs) \
   X(transactions) \
   X(resets) \
+  X(resets_08) \
+  X(resets_10) \
   X(attentions) \
   X(ignored) \
   X(violations) \
   X(tls_handshakes) \
   X(tls_resumed) \
+  X(packets_in) \
+  X(packets_out) \
+  X(browser_asked) \
   X(bytes_in) \
   X(bytes_out)
 /* clang-format on */
@@ -35,18 +42,6 @@ struct tdsd_counters {
 #define TDSD_COUNTER(name) _Atomic uint64_t name;
   TDSD_COUNTERS(TDSD_COUNTER)
 #undef TDSD_COUNTER
-};
-
-/* Faults that the control socket switches on, for all connections. */
-struct tdsd_faults {
-  bool hang_prelogin;        /* PRELOGIN is read and never answered */
-  bool hang_login;           /* LOGIN7 is read and never answered */
-  bool hang_batch;           /* requests are read and never answered */
-  bool ignore_attention;     /* attentions are read and never answered */
-  bool omit_reset_ack;       /* resets happen, ENVCHANGE 18 is not sent */
-  int32_t login_error;       /* every login fails with this number; 0 = off */
-  uint32_t fragment;         /* bytes a write may have; 0 = as many as fit */
-  uint64_t drop_after_bytes; /* each connection dies after so many; 0 = off */
 };
 
 struct tdsd_tap;
@@ -58,7 +53,8 @@ struct tdsd_shared {
   struct tdsd_account *accounts; /* owned copies of options.accounts */
   char **tokens;                 /* and of options.tokens */
   struct tdsd_counters counters;
-  struct tdsd_faults faults;
+  struct tdsd_fault_list faults;
+  struct tdsd_role roles[TDSD_LISTENERS_MAX]; /* of the listeners */
   struct tdsd_answerers answerers; /* scripts, SQLite; set up before serving */
   struct tdsd_manners manners;
   struct tdsd_world world;      /* the sessions that are logged in */
@@ -70,6 +66,15 @@ struct tdsd_shared {
 /* Counting.  Relaxed: counters order nothing. */
 static inline void tdsd_count(_Atomic uint64_t *counter, uint64_t by) {
   atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+/* Counts one that is open now, and the most that ever were. */
+static inline void tdsd_count_up(_Atomic uint64_t *open,
+                                 _Atomic uint64_t *most) {
+  uint64_t now = atomic_fetch_add_explicit(open, 1, memory_order_relaxed) + 1;
+  if (now > atomic_load_explicit(most, memory_order_relaxed)) {
+    atomic_store_explicit(most, now, memory_order_relaxed);
+  }
 }
 
 static inline void tdsd_uncount(_Atomic uint64_t *counter) {

@@ -16,8 +16,11 @@
 static const unsigned char alpn_name[] = "tds/8.0";
 
 struct tdsd_tls_context {
-  SSL_CTX *wrapped; /* TDS 7.x: TLS 1.2 at most */
-  SSL_CTX *strict;  /* TDS 8: TLS 1.3 and ALPN */
+  /* Of each kind of certificate, the odd ones made when first asked for. */
+  SSL_CTX *wrapped[TDSD_CERT_KINDS]; /* TDS 7.x: TLS 1.2 at most */
+  SSL_CTX *strict[TDSD_CERT_KINDS];  /* TDS 8: TLS 1.3 and ALPN */
+  X509 *cert;
+  EVP_PKEY *key;
   char *pem;
 };
 
@@ -25,6 +28,7 @@ struct tdsd_tls {
   SSL *ssl;
   BIO *in;  /* owned by ssl */
   BIO *out; /* owned by ssl */
+  enum tdsd_alpn alpn;
 };
 
 static void explain(char *why, size_t cap, const char *what) {
@@ -45,8 +49,17 @@ static int choose_alpn(SSL *ssl,
                        const unsigned char *in,
                        unsigned in_len,
                        void *user) {
-  (void)ssl;
+  static const unsigned char other[] = "h2";
+  const struct tdsd_tls *tls = SSL_get_app_data(ssl);
   (void)user;
+  if (tls->alpn == TDSD_ALPN_NONE) {
+    return SSL_TLSEXT_ERR_NOACK;
+  }
+  if (tls->alpn == TDSD_ALPN_OTHER) {
+    *out = other;
+    *out_len = sizeof other - 1;
+    return SSL_TLSEXT_ERR_OK;
+  }
   const unsigned name_len = sizeof alpn_name - 1;
   for (unsigned at = 0; at < in_len; at += in[at] + 1u) {
     if (in[at] == name_len && in_len - at > name_len &&
@@ -81,6 +94,33 @@ static SSL_CTX *make_context(X509 *cert, EVP_PKEY *key, bool strict) {
     SSL_CTX_set_alpn_select_cb(ctx, choose_alpn, NULL);
   }
   return ctx;
+}
+
+static int make_kind(struct tdsd_tls_context *context,
+                     enum tdsd_cert_kind kind,
+                     X509 *cert,
+                     EVP_PKEY *key) {
+  context->wrapped[kind] = make_context(cert, key, false);
+  context->strict[kind] = make_context(cert, key, true);
+  return context->wrapped[kind] != NULL && context->strict[kind] != NULL ? 0
+                                                                         : -1;
+}
+
+/* Makes an odd certificate when it is asked for. */
+static int make_odd(struct tdsd_tls_context *context,
+                    enum tdsd_cert_kind kind) {
+  X509 *cert = NULL;
+  EVP_PKEY *key = NULL;
+  if (context->strict[kind] != NULL) {
+    return 0;
+  }
+  if (tdsd_cert_make_odd(kind, context->cert, context->key, &cert, &key) < 0) {
+    return -1;
+  }
+  int rc = make_kind(context, kind, cert, key);
+  X509_free(cert);
+  EVP_PKEY_free(key);
+  return rc;
 }
 
 static char *to_pem(X509 *cert) {
@@ -129,12 +169,10 @@ struct tdsd_tls_context *tdsd_tls_context_new(const char *cert_file,
     free(context);
     return NULL;
   }
-  context->wrapped = make_context(cert, key, false);
-  context->strict = make_context(cert, key, true);
+  context->cert = cert;
+  context->key = key;
   context->pem = to_pem(cert);
-  X509_free(cert);
-  EVP_PKEY_free(key);
-  if (context->wrapped == NULL || context->strict == NULL ||
+  if (make_kind(context, TDSD_CERT_USUAL, cert, key) < 0 ||
       context->pem == NULL) {
     explain(why, cap, "cannot use the certificate and its key");
     tdsd_tls_context_free(context);
@@ -147,8 +185,12 @@ void tdsd_tls_context_free(struct tdsd_tls_context *context) {
   if (context == NULL) {
     return;
   }
-  SSL_CTX_free(context->wrapped);
-  SSL_CTX_free(context->strict);
+  for (int i = 0; i < TDSD_CERT_KINDS; i++) {
+    SSL_CTX_free(context->wrapped[i]);
+    SSL_CTX_free(context->strict[i]);
+  }
+  X509_free(context->cert);
+  EVP_PKEY_free(context->key);
   free(context->pem);
   free(context);
 }
@@ -157,12 +199,16 @@ const char *tdsd_tls_context_pem(const struct tdsd_tls_context *context) {
   return context->pem;
 }
 
-struct tdsd_tls *tdsd_tls_new(struct tdsd_tls_context *context, bool strict) {
+struct tdsd_tls *tdsd_tls_new(struct tdsd_tls_context *context,
+                              bool strict,
+                              const struct tdsd_tls_faults *faults) {
   struct tdsd_tls *tls = calloc(1, sizeof *tls);
-  if (tls == NULL) {
+  if (tls == NULL || make_odd(context, faults->cert) < 0) {
+    free(tls);
     return NULL;
   }
-  tls->ssl = SSL_new(strict ? context->strict : context->wrapped);
+  tls->ssl = SSL_new(strict ? context->strict[faults->cert]
+                            : context->wrapped[faults->cert]);
   tls->in = BIO_new(BIO_s_mem());
   tls->out = BIO_new(BIO_s_mem());
   if (tls->ssl == NULL || tls->in == NULL || tls->out == NULL) {
@@ -177,6 +223,11 @@ struct tdsd_tls *tdsd_tls_new(struct tdsd_tls_context *context, bool strict) {
   (void)BIO_set_mem_eof_return(tls->out, -1);
   SSL_set_bio(tls->ssl, tls->in, tls->out);
   SSL_set_accept_state(tls->ssl);
+  tls->alpn = faults->alpn;
+  (void)SSL_set_app_data(tls->ssl, tls);
+  if (faults->late_tickets) {
+    (void)SSL_set_num_tickets(tls->ssl, 0);
+  }
   return tls;
 }
 
@@ -252,6 +303,19 @@ int tdsd_tls_read(struct tdsd_tls *tls,
 bool tdsd_tls_write(struct tdsd_tls *tls, const uint8_t *bytes, size_t len) {
   ERR_clear_error();
   return SSL_write(tls->ssl, bytes, (int)len) == (int)len;
+}
+
+void tdsd_tls_unasked(struct tdsd_tls *tls, enum tdsd_tls_thing thing) {
+  bool new = SSL_version(tls->ssl) == TLS1_3_VERSION;
+  if (new &&thing == TDSD_TLS_TICKET) {
+    (void)SSL_new_session_ticket(tls->ssl);
+  } else if (new &&thing == TDSD_TLS_KEYUPDATE) {
+    (void)SSL_key_update(tls->ssl, SSL_KEY_UPDATE_REQUESTED);
+  } else if (!new &&thing == TDSD_TLS_RENEGOTIATE) {
+    (void)SSL_renegotiate(tls->ssl);
+  }
+  (void)SSL_do_handshake(tls->ssl);
+  ERR_clear_error();
 }
 
 void tdsd_tls_shutdown(struct tdsd_tls *tls) {

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: MIT */
+/* Faults in what a reply says: the whole reply is held, its tokens are listed,
+ * changed and put together again.  What the walk does not understand, such as
+ * hexadecimal bytes of a script, stays as it is at the end. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server_const.h"
+#include "server_fault.h"
+#include "server_reply.h"
+
+#define ENV_ROUTING  20u
+#define ENV_ROUTING2 21u
+
+/* One token of the reply, with its own bytes so that it can be changed. */
+struct piece {
+  uint8_t token;
+  uint8_t env; /* the type of an ENVCHANGE */
+  struct tdsd_buf bytes;
+};
+
+struct pieces {
+  struct piece *list;
+  size_t n;
+  size_t room;
+  const uint8_t *from; /* the reply that is taken apart */
+  size_t begun;        /* where the token at hand begins */
+  bool failed;
+};
+
+static struct piece *make_place(struct pieces *pieces, size_t at) {
+  if (pieces->n == pieces->room) {
+    size_t room = pieces->room == 0 ? 16 : 2 * pieces->room;
+    struct piece *list = realloc(pieces->list, room * sizeof *list);
+    if (list == NULL) {
+      pieces->failed = true;
+      return NULL;
+    }
+    pieces->list = list;
+    pieces->room = room;
+  }
+  memmove(pieces->list + at + 1, pieces->list + at,
+          (pieces->n - at) * sizeof *pieces->list);
+  pieces->n++;
+  pieces->list[at] = (struct piece){.token = 0};
+  return &pieces->list[at];
+}
+
+static void close_piece(struct pieces *pieces, size_t end) {
+  if (pieces->n != 0) {
+    struct piece *last = &pieces->list[pieces->n - 1];
+    tdsd_buf_bytes(&last->bytes, pieces->from + pieces->begun,
+                   end - pieces->begun);
+    if (last->token == TDSD_TOK_ENVCHANGE && end - pieces->begun > 3) {
+      last->env = pieces->from[pieces->begun + 3];
+    }
+  }
+  pieces->begun = end;
+}
+
+static void see_token(void *user, const struct tdsd_place *place) {
+  struct pieces *pieces = user;
+  if (place->field != TDSD_FIELD_TOKEN) {
+    return;
+  }
+  close_piece(pieces, place->at);
+  struct piece *piece = make_place(pieces, pieces->n);
+  if (piece != NULL) {
+    piece->token = place->token;
+  }
+}
+
+static void take_apart(struct pieces *pieces,
+                       const struct tdsd_buf *reply,
+                       uint32_t version) {
+  pieces->from = tdsd_buf_at(reply);
+  (void)tdsd_walk(pieces->from, tdsd_buf_len(reply), version, see_token,
+                  pieces);
+  close_piece(pieces, tdsd_buf_len(reply));
+}
+
+static void put_together(struct pieces *pieces, struct tdsd_buf *reply) {
+  tdsd_buf_clear(reply);
+  for (size_t i = 0; i < pieces->n; i++) {
+    struct tdsd_buf *bytes = &pieces->list[i].bytes;
+    tdsd_buf_bytes(reply, tdsd_buf_at(bytes), tdsd_buf_len(bytes));
+    tdsd_buf_fini(bytes);
+  }
+  free(pieces->list);
+}
+
+static void remove_piece(struct pieces *pieces, size_t at) {
+  tdsd_buf_fini(&pieces->list[at].bytes);
+  memmove(pieces->list + at, pieces->list + at + 1,
+          (pieces->n - at - 1) * sizeof *pieces->list);
+  pieces->n--;
+}
+
+static struct tdsd_buf *insert_piece(struct pieces *pieces, size_t at) {
+  struct piece *piece = make_place(pieces, at);
+  return piece == NULL ? NULL : &piece->bytes;
+}
+
+static void insert_copy(struct pieces *pieces, size_t at, size_t of) {
+  uint8_t token = pieces->list[of].token;
+  uint8_t env = pieces->list[of].env;
+  struct piece *piece = make_place(pieces, at);
+  if (piece != NULL) {
+    const struct tdsd_buf *from = &pieces->list[of >= at ? of + 1 : of].bytes;
+    piece->token = token;
+    piece->env = env;
+    tdsd_buf_bytes(&piece->bytes, tdsd_buf_at(from), tdsd_buf_len(from));
+  }
+}
+
+static void move_piece(struct pieces *pieces, size_t from, size_t to) {
+  struct piece piece = pieces->list[from];
+  memmove(pieces->list + from, pieces->list + from + 1,
+          (pieces->n - from - 1) * sizeof *pieces->list);
+  memmove(pieces->list + to + 1, pieces->list + to,
+          (pieces->n - 1 - to) * sizeof *pieces->list);
+  pieces->list[to] = piece;
+}
+
+static bool is_done(uint8_t token) {
+  return token == TDSD_TOK_DONE || token == TDSD_TOK_DONEPROC ||
+         token == TDSD_TOK_DONEINPROC;
+}
+
+/* The place of the last DONE; n if there is none. */
+static size_t final_done(const struct pieces *pieces) {
+  for (size_t i = pieces->n; i != 0; i--) {
+    if (is_done(pieces->list[i - 1].token)) {
+      return i - 1;
+    }
+  }
+  return pieces->n;
+}
+
+static size_t find_token(const struct pieces *pieces, uint8_t token) {
+  size_t i = 0;
+  while (i < pieces->n && pieces->list[i].token != token) {
+    i++;
+  }
+  return i;
+}
+
+static size_t find_env(const struct pieces *pieces, uint8_t type) {
+  size_t i = 0;
+  while (i < pieces->n && (pieces->list[i].token != TDSD_TOK_ENVCHANGE ||
+                           pieces->list[i].env != type)) {
+    i++;
+  }
+  return i;
+}
+
+static size_t place_of(const struct pieces *pieces,
+                       enum tdsd_fault_place place) {
+  switch (place) {
+  case TDSD_PLACE_START:
+    return 0;
+  case TDSD_PLACE_MIDDLE:
+    return pieces->n / 2;
+  case TDSD_PLACE_LAST:
+    return pieces->n;
+  case TDSD_PLACE_END:
+  default:
+    return final_done(pieces);
+  }
+}
+
+/* Whether the i-th (from 0) of something is meant. */
+static bool is_nth(const struct tdsd_fault_rule *rule, int32_t i) {
+  return rule->nth < 0 || (rule->nth == 0 ? 1 : rule->nth) == i + 1;
+}
+
+/* The lies. */
+
+struct liar {
+  const struct tdsd_fault_rule *rule;
+  uint8_t *bytes;
+  int32_t met;
+};
+
+static void tell_lie(void *user, const struct tdsd_place *place) {
+  struct liar *liar = user;
+  const struct tdsd_fault_rule *rule = liar->rule;
+  if (place->field != rule->field ||
+      (rule->token != 0 && rule->token != place->token)) {
+    return;
+  }
+  if (is_nth(rule, liar->met++)) {
+    for (unsigned i = 0; i < place->width; i++) {
+      liar->bytes[place->at + i] = (uint8_t)(rule->value >> (8 * i));
+    }
+  }
+}
+
+/* The lies are told into a copy, because the walk goes on by what it reads. */
+static void lie(const struct tdsd_fault_rule *rule,
+                uint32_t version,
+                struct tdsd_buf *reply) {
+  size_t len = tdsd_buf_len(reply);
+  struct tdsd_buf copy = {0};
+  tdsd_buf_bytes(&copy, tdsd_buf_at(reply), len);
+  if (!copy.failed && len != 0) {
+    struct liar liar = {.rule = rule, .bytes = tdsd_buf_at(reply)};
+    (void)tdsd_walk(tdsd_buf_at(&copy), len, version, tell_lie, &liar);
+  }
+  tdsd_buf_fini(&copy);
+}
+
+/* Noise that is the same each time. */
+static void garbage(const struct tdsd_fault_rule *rule,
+                    struct tdsd_buf *reply) {
+  uint32_t state = 12345;
+  tdsd_buf_clear(reply);
+  for (uint64_t i = 0; i < rule->number; i++) {
+    state = state * 1664525u + 1013904223u;
+    tdsd_buf_u8(reply, state >> 24);
+  }
+}
+
+static void truncate_reply(const struct tdsd_fault_rule *rule,
+                           struct tdsd_buf *reply) {
+  struct tdsd_buf rest = {0};
+  size_t len = tdsd_buf_len(reply);
+  size_t keep = rule->byte < len ? (size_t)rule->byte : len;
+  tdsd_buf_bytes(&rest, tdsd_buf_at(reply), keep);
+  tdsd_buf_clear(reply);
+  tdsd_buf_bytes(reply, tdsd_buf_at(&rest), keep);
+  tdsd_buf_fini(&rest);
+}
+
+static void insert_hex(struct pieces *pieces,
+                       const struct tdsd_fault_rule *rule) {
+  size_t at =
+      rule->nth > 0 ? (size_t)rule->nth - 1 : place_of(pieces, rule->place);
+  struct tdsd_buf *bytes =
+      insert_piece(pieces, at < pieces->n ? at : pieces->n);
+  if (bytes != NULL) {
+    tdsd_buf_bytes(bytes, rule->hex, rule->hex_len);
+  }
+}
+
+/* Leaves out or doubles a token. */
+static void drop_or_double(struct pieces *pieces,
+                           const struct tdsd_fault_rule *rule) {
+  int32_t met = 0;
+  for (size_t i = 0; i < pieces->n; i++) {
+    if (pieces->list[i].token != rule->token || !is_nth(rule, met++)) {
+      continue;
+    }
+    if (rule->row->kind == TDSD_FAULT_DROP) {
+      remove_piece(pieces, i--);
+    } else {
+      insert_copy(pieces, i + 1, i);
+      i++;
+    }
+  }
+}
+
+static void edit_loginack(struct pieces *pieces,
+                          const struct tdsd_fault_rule *rule) {
+  size_t at = find_token(pieces, TDSD_TOK_LOGINACK);
+  if (at == pieces->n) {
+    return;
+  }
+  if (rule->word == 0) {
+    remove_piece(pieces, at);
+  } else if (rule->word == 1) {
+    insert_copy(pieces, at + 1, at);
+  } else {
+    uint8_t *bytes = tdsd_buf_at(&pieces->list[at].bytes);
+    for (unsigned i = 0; i < 4; i++) { /* behind length and interface */
+      bytes[4 + i] = (uint8_t)(rule->value >> (8 * (3 - i)));
+    }
+  }
+}
+
+static void edit_feature(struct pieces *pieces,
+                         const struct tdsd_fault_rule *rule) {
+  size_t at = find_token(pieces, TDSD_TOK_FEATUREEXTACK);
+  struct tdsd_buf one = {0};
+  tdsd_buf_u8(&one, (uint32_t)rule->number);
+  tdsd_buf_u32(&one, rule->hex_len);
+  tdsd_buf_bytes(&one, rule->hex, rule->hex_len);
+  struct tdsd_buf whole = {0};
+  tdsd_buf_u8(&whole, TDSD_TOK_FEATUREEXTACK);
+  tdsd_buf_bytes(&whole, tdsd_buf_at(&one), tdsd_buf_len(&one));
+  if (at < pieces->n) { /* in front of what is acknowledged anyway */
+    const struct tdsd_buf *bytes = &pieces->list[at].bytes;
+    tdsd_buf_bytes(&whole, tdsd_buf_at(bytes) + 1, tdsd_buf_len(bytes) - 1);
+    tdsd_buf_fini(&pieces->list[at].bytes);
+    pieces->list[at].bytes = whole;
+  } else {
+    struct tdsd_buf *bytes = insert_piece(pieces, final_done(pieces));
+    tdsd_buf_u8(&whole, TDSD_FEAT_END);
+    if (bytes != NULL) {
+      *bytes = whole;
+    } else {
+      tdsd_buf_fini(&whole);
+    }
+  }
+  tdsd_buf_fini(&one);
+}
+
+static void edit_packet_size(struct pieces *pieces,
+                             const struct tdsd_fault_rule *rule,
+                             const struct tdsd_writer *usual) {
+  size_t at = find_env(pieces, TDSD_ENV_PACKET_SIZE);
+  char digits[24];
+  size_t n = 0;
+  uint64_t left = rule->number;
+  char reversed[24];
+  do {
+    reversed[n++] = (char)('0' + left % 10);
+    left /= 10;
+  } while (left != 0);
+  for (size_t i = 0; i < n; i++) {
+    digits[i] = reversed[n - 1 - i];
+  }
+  digits[n] = 0;
+  if (at < pieces->n) {
+    struct tdsd_writer writer = *usual;
+    tdsd_buf_clear(&pieces->list[at].bytes);
+    writer.reply = &pieces->list[at].bytes;
+    tdsd_write_env_text(&writer, TDSD_ENV_PACKET_SIZE, digits, "4096");
+  }
+}
+
+/* ENVCHANGE 20, or 21 if a database is given; place=middle puts it in front of
+ * LOGINACK. */
+static void edit_route(struct pieces *pieces,
+                       const struct tdsd_fault_rule *rule) {
+  size_t at = rule->place == TDSD_PLACE_MIDDLE
+                  ? find_token(pieces, TDSD_TOK_LOGINACK)
+                  : place_of(pieces, rule->place);
+  struct tdsd_buf *out = insert_piece(pieces, at);
+  if (out == NULL) {
+    return;
+  }
+  bool enhanced = rule->database[0] != 0;
+  tdsd_buf_u8(out, TDSD_TOK_ENVCHANGE);
+  tdsd_buf_u16(out, 0);
+  tdsd_buf_u8(out, enhanced ? ENV_ROUTING2 : ENV_ROUTING);
+  tdsd_buf_u16(out, 0);
+  tdsd_buf_u8(out, 0);
+  tdsd_buf_u16(out, (uint32_t)rule->number);
+  tdsd_buf_us_varchar(out, rule->text);
+  if (enhanced) {
+    tdsd_buf_us_varchar(out, rule->database);
+  }
+  size_t value = tdsd_buf_len(out) - 6;
+  tdsd_buf_u16(out, 0);
+  tdsd_buf_put_u16(out, 1, (uint32_t)(tdsd_buf_len(out) - 3));
+  tdsd_buf_put_u16(out, 4, (uint32_t)value);
+}
+
+static void write_descriptor(struct tdsd_buf *out,
+                             uint32_t type,
+                             uint64_t descriptor) {
+  bool begin = type == TDSD_ENV_BEGIN;
+  tdsd_buf_u8(out, TDSD_TOK_ENVCHANGE);
+  tdsd_buf_u16(out, 11);
+  tdsd_buf_u8(out, type);
+  tdsd_buf_u8(out, begin ? 8 : 0);
+  if (begin) {
+    tdsd_buf_u64(out, descriptor);
+    tdsd_buf_u8(out, 0);
+  } else {
+    tdsd_buf_u8(out, 8);
+    tdsd_buf_u64(out, descriptor);
+  }
+}
+
+/* rollback, wrong, begin; silent only leaves out what the server wrote. */
+static void edit_tran(struct pieces *pieces,
+                      const struct tdsd_fault_rule *rule,
+                      uint64_t descriptor) {
+  if (rule->word == 3) {
+    for (size_t i = 0; i < pieces->n; i++) {
+      if (pieces->list[i].env == TDSD_ENV_ROLLBACK) {
+        remove_piece(pieces, i--);
+      }
+    }
+    return;
+  }
+  struct tdsd_buf *out = insert_piece(pieces, place_of(pieces, rule->place));
+  if (out != NULL) {
+    bool begin = rule->word == 2;
+    uint64_t wrong = UINT64_C(0xBADBADBADBADBAD);
+    write_descriptor(out, begin ? TDSD_ENV_BEGIN : TDSD_ENV_ROLLBACK,
+                     rule->word == 1 ? wrong : descriptor);
+  }
+}
+
+static void edit_done(struct pieces *pieces,
+                      const struct tdsd_fault_rule *rule) {
+  size_t at = final_done(pieces);
+  if (at == pieces->n) {
+    return;
+  }
+  if (rule->word == 2) {
+    remove_piece(pieces, at);
+  } else if (rule->word == 3) {
+    insert_copy(pieces, at + 1, at);
+  } else {
+    uint8_t *bytes = tdsd_buf_at(&pieces->list[at].bytes);
+    bytes[1] = (uint8_t)(bytes[1] | (rule->word == 0 ? 0x02u : 0u));
+    bytes[2] = (uint8_t)(bytes[2] | (rule->word == 1 ? 0x01u : 0u));
+  }
+}
+
+static void edit_reset_ack(struct pieces *pieces,
+                           const struct tdsd_fault_rule *rule) {
+  size_t at = find_env(pieces, TDSD_ENV_RESET);
+  if (at == pieces->n) {
+    return;
+  }
+  if (rule->word == 0) {
+    remove_piece(pieces, at);
+  } else if (rule->word == 2) {
+    insert_copy(pieces, at + 1, at);
+  } else {
+    size_t done = final_done(pieces);
+    move_piece(pieces, at, done > at ? done - 1 : at);
+  }
+}
+
+static void edit_reset_env(struct pieces *pieces,
+                           const struct tdsd_writer *usual) {
+  size_t at = find_env(pieces, TDSD_ENV_RESET);
+  struct tdsd_buf *out = at == pieces->n ? NULL : insert_piece(pieces, at + 1);
+  if (out != NULL) {
+    struct tdsd_writer writer = *usual;
+    writer.reply = out;
+    tdsd_write_env_text(&writer, TDSD_ENV_DATABASE, "master", "master");
+  }
+}
+
+/* Removes the name behind token and ordinal. */
+static void unname(struct tdsd_buf *bytes) {
+  struct tdsd_buf changed = {0};
+  const uint8_t *at = tdsd_buf_at(bytes);
+  size_t name = 2u * at[3];
+  tdsd_buf_bytes(&changed, at, 3);
+  tdsd_buf_u8(&changed, 0);
+  tdsd_buf_bytes(&changed, at + 4 + name, tdsd_buf_len(bytes) - 4 - name);
+  tdsd_buf_fini(bytes);
+  *bytes = changed;
+}
+
+static void swap_pieces(struct pieces *pieces, size_t a, size_t b) {
+  struct piece piece = pieces->list[a];
+  pieces->list[a] = pieces->list[b];
+  pieces->list[b] = piece;
+}
+
+/* Reverses the order of all output values. */
+static void reverse_values(struct pieces *pieces) {
+  size_t low = 0;
+  size_t high = pieces->n;
+  while (low < high) {
+    while (low < high && pieces->list[low].token != TDSD_TOK_RETURNVALUE) {
+      low++;
+    }
+    while (high > low && pieces->list[high - 1].token != TDSD_TOK_RETURNVALUE) {
+      high--;
+    }
+    if (low + 1 >= high) {
+      return;
+    }
+    swap_pieces(pieces, low++, --high);
+  }
+}
+
+/* Moves all tokens of a kind to the front, in their order. */
+static void move_first(struct pieces *pieces, uint8_t token) {
+  size_t to = 0;
+  for (size_t i = 0; i < pieces->n; i++) {
+    if (pieces->list[i].token == token) {
+      move_piece(pieces, i, to++);
+    }
+  }
+}
+
+static void remove_all(struct pieces *pieces, uint8_t token) {
+  for (size_t i = 0; i < pieces->n; i++) {
+    if (pieces->list[i].token == token) {
+      remove_piece(pieces, i--);
+    }
+  }
+}
+
+static void edit_return_values(struct pieces *pieces,
+                               const struct tdsd_fault_rule *rule) {
+  switch (rule->word) {
+  case 0:
+    for (size_t i = 0; i < pieces->n; i++) {
+      if (pieces->list[i].token == TDSD_TOK_RETURNVALUE) {
+        unname(&pieces->list[i].bytes);
+      }
+    }
+    break;
+  case 1:
+    reverse_values(pieces);
+    break;
+  case 2:
+    remove_all(pieces, TDSD_TOK_RETURNVALUE);
+    break;
+  default:
+    move_first(pieces, TDSD_TOK_RETURNVALUE);
+    break;
+  }
+}
+
+static void edit_return_status(struct pieces *pieces,
+                               const struct tdsd_fault_rule *rule) {
+  size_t at = find_token(pieces, TDSD_TOK_RETURNSTATUS);
+  if (at == pieces->n) {
+    return;
+  }
+  if (rule->word == 0) {
+    move_first(pieces, TDSD_TOK_RETURNSTATUS);
+  } else if (rule->word == 1) {
+    remove_all(pieces, TDSD_TOK_RETURNSTATUS);
+  } else {
+    insert_copy(pieces, at + 1, at);
+  }
+}
+
+static void edit_pieces(struct pieces *pieces,
+                        const struct tdsd_fault_rule *rule,
+                        const struct tdsd_writer *usual,
+                        uint64_t descriptor) {
+  unsigned kind = rule->row->kind;
+  switch (kind) {
+  case TDSD_FAULT_INSERT:
+    insert_hex(pieces, rule);
+    break;
+  case TDSD_FAULT_DROP:
+  case TDSD_FAULT_DOUBLE:
+    drop_or_double(pieces, rule);
+    break;
+  case TDSD_FAULT_LOGINACK:
+    edit_loginack(pieces, rule);
+    break;
+  case TDSD_FAULT_FEATURE:
+    edit_feature(pieces, rule);
+    break;
+  case TDSD_FAULT_PACKET_SIZE:
+    edit_packet_size(pieces, rule, usual);
+    break;
+  case TDSD_FAULT_ROUTE:
+    edit_route(pieces, rule);
+    break;
+  case TDSD_FAULT_TRAN:
+    edit_tran(pieces, rule, descriptor);
+    break;
+  case TDSD_FAULT_DONE:
+    edit_done(pieces, rule);
+    break;
+  case TDSD_FAULT_RESET_ACK:
+    edit_reset_ack(pieces, rule);
+    break;
+  case TDSD_FAULT_RESET_ENV:
+    edit_reset_env(pieces, usual);
+    break;
+  case TDSD_FAULT_RETURNVALUE:
+    edit_return_values(pieces, rule);
+    break;
+  case TDSD_FAULT_RETURNSTATUS:
+    edit_return_status(pieces, rule);
+    break;
+  default:
+    break;
+  }
+}
+
+/* Faults that need the bytes, not the tokens.  Returns whether it was one. */
+static bool edit_bytes(const struct tdsd_fault_rule *rule,
+                       uint32_t version,
+                       struct tdsd_buf *reply) {
+  unsigned kind = rule->row->kind;
+  switch (kind) {
+  case TDSD_FAULT_LIE:
+    lie(rule, version, reply);
+    return true;
+  case TDSD_FAULT_GARBAGE:
+    garbage(rule, reply);
+    return true;
+  case TDSD_FAULT_TRUNCATE:
+    truncate_reply(rule, reply);
+    return true;
+  default:
+    return false;
+  }
+}
+
+void tdsd_fault_edit(const struct tdsd_armed *armed,
+                     uint32_t version,
+                     uint64_t descriptor,
+                     struct tdsd_buf *reply) {
+  for (uint32_t i = 0; i < armed->n; i++) {
+    const struct tdsd_fault_rule *rule = &armed->rules[i];
+    struct pieces pieces = {.n = 0};
+    const struct tdsd_writer usual = {.reply = reply, .version = version};
+    if (rule->row->stage != TDSD_STAGE_TOKENS ||
+        edit_bytes(rule, version, reply)) {
+      continue;
+    }
+    take_apart(&pieces, reply, version);
+    edit_pieces(&pieces, rule, &usual, descriptor);
+    put_together(&pieces, reply);
+  }
+}
+
+/* The value of an option in the PRELOGIN table. */
+static void set_option(struct tdsd_buf *reply, uint8_t option, uint8_t value) {
+  uint8_t *bytes = tdsd_buf_at(reply);
+  size_t len = tdsd_buf_len(reply);
+  for (size_t at = 0; at + 5 <= len && bytes[at] != TDSD_PRE_END; at += 5) {
+    size_t offset = tdsd_get_u16be(bytes + at + 1);
+    if (bytes[at] == option && offset < len) {
+      bytes[offset] = value;
+    }
+  }
+}
+
+/* FEDAUTHREQUIRED may not be in the table yet, or must leave it: the table is
+ * written anew. */
+static void set_fedauth(struct tdsd_buf *reply,
+                        const struct tdsd_fault_rule *rule) {
+  struct tdsd_buf table = {0};
+  struct tdsd_buf values = {0};
+  const uint8_t *bytes = tdsd_buf_at(reply);
+  size_t n = 0;
+  size_t kept = 0;
+  while (bytes[5 * n] != TDSD_PRE_END) {
+    kept += bytes[5 * n] != TDSD_PRE_FEDAUTH ? 1 : 0;
+    n++;
+  }
+  bool add = rule->word < 0;
+  size_t offset = 5 * (kept + (add ? 1 : 0)) + 1;
+  for (size_t i = 0; i < n; i++) {
+    const uint8_t *entry = bytes + 5 * i;
+    size_t len = tdsd_get_u16be(entry + 3);
+    if (entry[0] != TDSD_PRE_FEDAUTH) {
+      tdsd_buf_u8(&table, entry[0]);
+      tdsd_buf_u16be(&table, (uint32_t)(offset + tdsd_buf_len(&values)));
+      tdsd_buf_u16be(&table, (uint32_t)len);
+      tdsd_buf_bytes(&values, bytes + tdsd_get_u16be(entry + 1), len);
+    }
+  }
+  if (add) {
+    tdsd_buf_u8(&table, TDSD_PRE_FEDAUTH);
+    tdsd_buf_u16be(&table, (uint32_t)(offset + tdsd_buf_len(&values)));
+    tdsd_buf_u16be(&table, 1);
+    tdsd_buf_u8(&values, (uint32_t)rule->number);
+  }
+  tdsd_buf_u8(&table, TDSD_PRE_END);
+  tdsd_buf_bytes(&table, tdsd_buf_at(&values), tdsd_buf_len(&values));
+  tdsd_buf_clear(reply);
+  tdsd_buf_bytes(reply, tdsd_buf_at(&table), tdsd_buf_len(&table));
+  tdsd_buf_fini(&table);
+  tdsd_buf_fini(&values);
+}
+
+void tdsd_fault_edit_prelogin(const struct tdsd_armed *armed,
+                              struct tdsd_buf *reply) {
+  for (uint32_t i = 0; i < armed->n; i++) {
+    const struct tdsd_fault_rule *rule = &armed->rules[i];
+    unsigned kind = rule->row->kind;
+    if (kind == TDSD_FAULT_INSTOPT) {
+      set_option(reply, TDSD_PRE_INSTOPT, (uint8_t)rule->number);
+    } else if (kind == TDSD_FAULT_ENCRYPTION) {
+      set_option(reply, TDSD_PRE_ENCRYPTION, (uint8_t)rule->number);
+    } else if (kind == TDSD_FAULT_FEDAUTH) {
+      set_fedauth(reply, rule);
+    } else if (rule->row->stage == TDSD_STAGE_TOKENS) {
+      (void)edit_bytes(rule, TDSD_V74, reply);
+    }
+  }
+}
