@@ -17,6 +17,7 @@
 #include <openssl/crypto.h>
 
 #include "server_loop.h"
+#include "server_sqlite.h"
 
 #define BACKLOG 4096
 
@@ -164,6 +165,21 @@ static bool kill_session(void *user, uint16_t spid) {
   return true;
 }
 
+static int open_sqlite(struct tdsd *server, char *why, size_t cap) {
+  server->lite = tdsd_lite_open(server->shared.options.sqlite, why, cap);
+  if (server->lite == NULL) {
+    return -1;
+  }
+  server->lite_watch = (struct tdsd_watch){.kind = TDSD_WATCH_SQLITE,
+                                           .fd = tdsd_lite_fd(server->lite)};
+  if (tdsd_answerers_add(&server->shared.answerers, &tdsd_sqlite,
+                         server->lite) < 0 ||
+      tdsd_loop_watch(server, &server->lite_watch, EPOLLIN) < 0) {
+    return fail(why, cap, "cannot watch SQLite");
+  }
+  return 0;
+}
+
 static int open_parts(struct tdsd *server,
                       const struct tdsd_options *options,
                       char *why,
@@ -192,7 +208,8 @@ static int open_parts(struct tdsd *server,
       tdsd_script_load(options->script, &shared->script, why, cap) < 0) {
     return -1;
   }
-  if (listen_on(server, why, cap) < 0 || open_loop(server, why, cap) < 0) {
+  if (listen_on(server, why, cap) < 0 || open_loop(server, why, cap) < 0 ||
+      (options->sqlite != NULL && open_sqlite(server, why, cap) < 0)) {
     return -1;
   }
   if (options->control != NULL) {
@@ -228,6 +245,7 @@ int tdsd_open(const struct tdsd_options *options,
   server->shared.options.control = NULL;
   server->shared.options.tap = NULL;
   server->shared.options.script = NULL;
+  server->shared.options.sqlite = NULL;
   server->shared.options.cert_file = NULL;
   server->shared.options.key_file = NULL;
   if (rc < 0) {
@@ -284,6 +302,7 @@ void tdsd_close(struct tdsd *server) {
   }
   free_conns(server->conns);
   free_conns(server->dead);
+  tdsd_lite_close(server->lite);
   tdsd_control_close(server->control);
   close_fd(server->listener.fd);
   close_fd(server->waker.fd);

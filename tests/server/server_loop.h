@@ -35,6 +35,8 @@ struct tdsd {
   struct tdsd_shared shared;
   struct tdsd_watch listener;
   struct tdsd_watch waker;      /* an eventfd */
+  struct tdsd_watch lite_watch; /* readable when SQLite has something */
+  struct tdsd_lite *lite;       /* NULL = no tables */
   struct tdsd_control *control; /* NULL = none */
   int epoll;
   int reserve; /* a descriptor to give up when all are used */
