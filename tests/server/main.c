@@ -44,6 +44,8 @@ static const char usage[] =
     "  --strict-client      refuse what is only unwise, too (see README.md)\n"
     "  --login-delay-ms N   wait before a LOGIN7 is answered\n"
     "  --silent             accept connections and never say a word\n"
+    "  --sqlite FILE        tables in this SQLite file; :memory: for a "
+    "temporary one\n"
     "  --control PATH       unix socket for commands (see README.md)\n"
     "  --script FILE        answers by a script (see README.md)\n"
     "  --tap FILE           pcap of the decrypted TDS packets\n"
@@ -363,7 +365,8 @@ static int take(struct arguments *arguments, int option, char *value) {
     options->script = value;
     return 0;
   case OPT_SQLITE:
-    return complain("--sqlite", "not built yet");
+    options->sqlite = value;
+    return 0;
   default:
     (void)fputs(usage, stderr);
     return -1;

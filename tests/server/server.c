@@ -14,6 +14,7 @@
 #include <openssl/crypto.h>
 
 #include "server_loop.h"
+#include "server_sqlite.h"
 
 static int fail(char *why, size_t cap, const char *what) {
   (void)snprintf(why, cap, "%s: %s", what, strerrordesc_np(errno));
@@ -133,6 +134,21 @@ static bool kill_session(void *user, uint16_t spid) {
   return true;
 }
 
+static int open_sqlite(struct tdsd *server, char *why, size_t cap) {
+  server->lite = tdsd_lite_open(server->shared.options.sqlite, why, cap);
+  if (server->lite == NULL) {
+    return -1;
+  }
+  server->lite_watch = (struct tdsd_watch){.kind = TDSD_WATCH_SQLITE,
+                                           .fd = tdsd_lite_fd(server->lite)};
+  if (tdsd_answerers_add(&server->shared.answerers, &tdsd_sqlite,
+                         server->lite) < 0 ||
+      tdsd_loop_watch(server, &server->lite_watch, EPOLLIN) < 0) {
+    return fail(why, cap, "cannot watch SQLite");
+  }
+  return 0;
+}
+
 static int open_parts(struct tdsd *server,
                       const struct tdsd_options *options,
                       char *why,
@@ -165,7 +181,8 @@ static int open_parts(struct tdsd *server,
       (options->browser &&
        tdsd_browser_open(server, options->browser_port, why, cap) < 0) ||
       set_faults(server, options, why, cap) < 0 ||
-      open_loop(server, why, cap) < 0) {
+      open_loop(server, why, cap) < 0 ||
+      (options->sqlite != NULL && open_sqlite(server, why, cap) < 0)) {
     return -1;
   }
   if (options->control != NULL) {
@@ -204,6 +221,7 @@ int tdsd_open(const struct tdsd_options *options,
   server->shared.options.control = NULL;
   server->shared.options.tap = NULL;
   server->shared.options.script = NULL;
+  server->shared.options.sqlite = NULL;
   server->shared.options.cert_file = NULL;
   server->shared.options.key_file = NULL;
   if (rc < 0) {
@@ -260,6 +278,7 @@ void tdsd_close(struct tdsd *server) {
   }
   free_conns(server->conns);
   free_conns(server->dead);
+  tdsd_lite_close(server->lite);
   tdsd_control_close(server->control);
   tdsd_listeners_close(server);
   tdsd_browser_close(server);

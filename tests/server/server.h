@@ -62,6 +62,8 @@ struct tdsd_options {
   const char *control;   /* path of the control socket, or NULL */
   const char *tap;       /* pcap file for the decrypted packets, or NULL */
   const char *script;    /* file of scripted answers, or NULL */
+  const char *sqlite;    /* database file for tables, or NULL; ":memory:" is a
+                            temporary one */
   const char *cert_file; /* PEM; NULL = a fresh self-signed one */
   const char *key_file;  /* PEM; needed with cert_file */
   /* Called with one line for each thing worth noting, above all what clients do

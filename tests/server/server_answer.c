@@ -54,9 +54,11 @@ int tdsd_answer_transact(struct tdsd_answer_session *session,
   const struct tdsd_answerers *answerers = session->answerers;
   for (uint32_t i = 0; answerers != NULL && i < answerers->n; i++) {
     const struct tdsd_answerer *by = answerers->links[i].by;
-    if (by->transact != NULL &&
-        by->transact(session->own[i], verb, name, fault) < 0) {
-      return -1;
+    int rc = by->transact == NULL
+                 ? 0
+                 : by->transact(session->own[i], verb, name, fault);
+    if (rc != 0) {
+      return rc;
     }
   }
   return 0;
@@ -71,6 +73,28 @@ void *tdsd_answer_own(const struct tdsd_answer *answer,
     }
   }
   return NULL;
+}
+
+bool tdsd_answer_has_tables(const struct tdsd_answer_session *session) {
+  const struct tdsd_answerers *answerers = session->answerers;
+  for (uint32_t i = 0; answerers != NULL && i < answerers->n; i++) {
+    if (answerers->links[i].by->tables != NULL) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void tdsd_answer_begin_tables(struct tdsd_answer *answer) {
+  const struct tdsd_answerers *answerers = answer->session->answerers;
+  for (uint32_t i = 0; i < answerers->n; i++) {
+    const struct tdsd_answerer *by = answerers->links[i].by;
+    if (by->tables != NULL) {
+      answer->by = by;
+      (void)by->tables(answerers->links[i].context, answer);
+      return;
+    }
+  }
 }
 
 void tdsd_answer_begin(struct tdsd_answer *answer) {

@@ -40,6 +40,8 @@ struct tdsd_answer {
   struct tdsd_variable *params; /* without their declarations' defaults */
   uint32_t nparams;             /* 0 for a batch */
   uint32_t nesting;             /* 0 = the client's own text */
+  struct tdsd_batch *batch;     /* of a statement on tables: its variables */
+  uint32_t line;                /* of a statement on tables: where it begins */
   bool catching;                /* errors above 10 and below 20 are not written
                                    but raised: step returns TDSD_ANSWER_RAISED */
   struct tdsd_state *state;
@@ -53,6 +55,10 @@ struct tdsd_answer {
   struct tdsd_fault fault; /* of TDSD_ANSWER_RAISED */
   int32_t status;          /* of RETURN */
   bool aborted;            /* an error ended the whole batch */
+  bool terminated;         /* fault ended a change of rows: 3621 follows it */
+  const int32_t *targets;  /* of SELECT @x = col: slots that values go to */
+  const struct tdsd_value *values; /* they live until end() */
+  uint32_t ntargets;
 };
 
 enum tdsd_tran_verb {
@@ -72,6 +78,11 @@ struct tdsd_answerer {
    * Owns: answer->own from 1 until end(). */
   int (*begin)(void *context, struct tdsd_answer *answer);
 
+  /* A statement on tables within a text of the subset's is offered; it is the
+   * answerer's who has this function, the first one's.  As begin.  Its errors are
+   * always raised.  NULL = this answerer has no tables. */
+  int (*tables)(void *context, struct tdsd_answer *answer);
+
   /* Goes on; never blocks.  OUTPUT values are in answer->params when it returns
    * TDSD_ANSWER_DONE, and stay there until end(). */
   enum tdsd_answer_result (*step)(struct tdsd_answer *answer, uint64_t now_ns);
@@ -90,8 +101,9 @@ struct tdsd_answerer {
   void (*close)(void *own);
 
   /* A transaction of the session goes on; no answer is under way but one that is
-   * the subset's.  Returns 0, or -1 with the fault: then nothing has changed.
-   * May be NULL. */
+   * the subset's.  Returns 0; -1 with the fault: then nothing has changed; 1 for
+   * TDSD_TRAN_COMMIT that takes time: ask again when somebody calls
+   * tdsd_session_wake().  May be NULL. */
   int (*transact)(void *own,
                   enum tdsd_tran_verb verb,
                   const char *name,
@@ -124,8 +136,8 @@ void tdsd_answer_session_open(struct tdsd_answer_session *session,
 void tdsd_answer_session_reset(struct tdsd_answer_session *session);
 void tdsd_answer_session_close(struct tdsd_answer_session *session);
 
-/* Tells all of a session's answerers of a transaction's step.  Returns 0, or -1
- * with the fault of the first that refused. */
+/* Tells all of a session's answerers of a transaction's step.  Returns 0; -1 with
+ * the fault of the first that refused; 1 if one needs time. */
 int tdsd_answer_transact(struct tdsd_answer_session *session,
                          enum tdsd_tran_verb verb,
                          const char *name,
@@ -134,6 +146,11 @@ int tdsd_answer_transact(struct tdsd_answer_session *session,
 /* What open stored for the answerer that has taken the answer (or is asked). */
 void *tdsd_answer_own(const struct tdsd_answer *answer,
                       const struct tdsd_answerer *by);
+
+/* Whether statements on tables are somebody's. */
+bool tdsd_answer_has_tables(const struct tdsd_answer_session *session);
+/* Begins one of them; only if they are. */
+void tdsd_answer_begin_tables(struct tdsd_answer *answer);
 
 /* Finds an answerer for what the first half of *answer asks. */
 void tdsd_answer_begin(struct tdsd_answer *answer);

@@ -673,6 +673,13 @@ void tdsd_conn_timer(struct tdsd_conn *conn, uint64_t now_ns) {
   work(conn, now_ns);
 }
 
+void tdsd_conn_wake(struct tdsd_conn *conn, uint64_t now_ns) {
+  if (!conn->said_goodbye) {
+    tdsd_session_wake(&conn->session, now_ns);
+    work(conn, now_ns);
+  }
+}
+
 void tdsd_conn_kill(struct tdsd_conn *conn, uint64_t now_ns) {
   tdsd_session_kill(&conn->session);
   work(conn, now_ns);

@@ -24,6 +24,7 @@ enum tdsd_conn_mode {
 enum tdsd_watch_kind {
   TDSD_WATCH_LISTEN,
   TDSD_WATCH_WAKE,
+  TDSD_WATCH_SQLITE,
   TDSD_WATCH_CONN,
   TDSD_WATCH_CONTROL_LISTEN,
   TDSD_WATCH_CONTROL,
@@ -85,6 +86,9 @@ void tdsd_conn_writable(struct tdsd_conn *conn, uint64_t now_ns);
 
 /* Its deadline has passed. */
 void tdsd_conn_timer(struct tdsd_conn *conn, uint64_t now_ns);
+
+/* Somebody has what its session waited for. */
+void tdsd_conn_wake(struct tdsd_conn *conn, uint64_t now_ns);
 
 /* Ends its session from outside and sends what is left. */
 void tdsd_conn_kill(struct tdsd_conn *conn, uint64_t now_ns);

@@ -126,6 +126,33 @@ int tdsd_exec_call(struct tdsd_exec *exec, const struct tdsd_op *op) {
                                        : call_procedure(exec, op);
 }
 
+void tdsd_exec_tables(struct tdsd_exec *exec, const struct tdsd_op *op) {
+  const struct tdsd_answer *asking = exec->answer;
+  exec->invoke = (struct tdsd_invoke){.name = NULL};
+  exec->nested = (struct tdsd_answer){.sql = op->text,
+                                      .len = strlen(op->text),
+                                      .nesting = asking->nesting + 1,
+                                      .batch = &exec->batch,
+                                      .line = op->line,
+                                      .catching = true,
+                                      .state = exec->state,
+                                      .stream = exec->stream,
+                                      .session = asking->session};
+  tdsd_answer_begin_tables(&exec->nested);
+}
+
+/* SELECT @x = col FROM t. */
+static int take_values(struct tdsd_exec *exec) {
+  const struct tdsd_answer *nested = &exec->nested;
+  for (uint32_t i = 0; i < nested->ntargets; i++) {
+    if (tdsd_exec_assign(exec, (uint32_t)nested->targets[i],
+                         &nested->values[i]) < 0) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
 int tdsd_exec_return(struct tdsd_exec *exec, enum tdsd_answer_result result) {
   struct tdsd_answer *nested = &exec->nested;
   bool procedure = exec->invoke.name != NULL;
@@ -135,7 +162,10 @@ int tdsd_exec_return(struct tdsd_exec *exec, enum tdsd_answer_result result) {
   exec->answer->aborted = exec->answer->aborted || nested->aborted;
   if (result == TDSD_ANSWER_RAISED) {
     exec->fault = nested->fault;
+    exec->terminated = nested->terminated;
     rc = -1;
+  } else {
+    rc = take_values(exec);
   }
   if (procedure && rc < 0) {
     exec->stream->procedures--;

@@ -35,7 +35,7 @@ static const struct {
 } globals[] = {
     [GLOBAL_DATEFIRST] = {"@@DATEFIRST", TDSD_TINYINT, 0},
     [GLOBAL_ERROR] = {"@@ERROR", TDSD_INT, 0},
-    [GLOBAL_IDENTITY] = {"@@IDENTITY", TDSD_INT, 0},
+    [GLOBAL_IDENTITY] = {"@@IDENTITY", TDSD_BIGINT, 0},
     [GLOBAL_LANGUAGE] = {"@@LANGUAGE", TDSD_NVARCHAR, 128},
     [GLOBAL_LOCK_TIMEOUT] = {"@@LOCK_TIMEOUT", TDSD_INT, 0},
     [GLOBAL_MAX_CONNECTIONS] = {"@@MAX_CONNECTIONS", TDSD_INT, 0},
@@ -110,7 +110,8 @@ int tdsd_global_eval(uint32_t slot,
   } else if (slot == GLOBAL_SERVICENAME) {
     text = "MSSQLSERVER";
   } else if (slot == GLOBAL_IDENTITY) {
-    out->is_null = true;
+    out->is_null = !context->state->has_identity;
+    out->integer = context->state->identity;
     return 0;
   } else if (slot == GLOBAL_LANGUAGE) {
     text = context->state->language;

@@ -6,11 +6,14 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "server_sqlite.h"
 
 #define EVENTS_A_TURN  256
 #define ACCEPTS_A_TURN 128
@@ -227,6 +230,19 @@ static void conn_event(struct tdsd *server,
   tdsd_loop_settle(server, conn, now_ns);
 }
 
+/* The state is part of a session, which is part of a connection. */
+static void wake_session(void *user, struct tdsd_state *state) {
+  struct tdsd *server = user;
+  struct tdsd_conn *conn =
+      (void *)((char *)state - offsetof(struct tdsd_conn, session.state));
+  uint64_t now_ns = tdsd_loop_now();
+  if (conn->watch.events == 0) {
+    return; /* it died earlier in this turn */
+  }
+  tdsd_conn_wake(conn, now_ns);
+  tdsd_loop_settle(server, conn, now_ns);
+}
+
 static void dispatch(struct tdsd *server, const struct epoll_event *event) {
   struct tdsd_watch *watch = event->data.ptr;
   switch (watch->kind) {
@@ -237,6 +253,9 @@ static void dispatch(struct tdsd *server, const struct epoll_event *event) {
     break;
   case TDSD_WATCH_WAKE:
     take_order(server);
+    break;
+  case TDSD_WATCH_SQLITE:
+    tdsd_lite_ready(server->lite, wake_session, server);
     break;
   case TDSD_WATCH_CONN:
     conn_event(server, (void *)watch, event->events);

@@ -39,6 +39,8 @@ struct tdsd {
   uint32_t nlisteners;
   struct tdsd_browser browser;
   struct tdsd_watch waker;      /* an eventfd */
+  struct tdsd_watch lite_watch; /* readable when SQLite has something */
+  struct tdsd_lite *lite;       /* NULL = no tables */
   struct tdsd_control *control; /* NULL = none */
   int epoll;
   int reserve; /* a descriptor to give up when all are used */

@@ -110,6 +110,9 @@ static int tm_end(struct management *m,
   }
   int rc = commit ? tdsd_tran_commit(&m->tran, &m->fault)
                   : tdsd_tran_rollback(&m->tran, name, &m->fault);
+  if (rc > 0) {
+    return 1;
+  }
   if (rc == 0 && again) {
     rc = begin(m, isolation, next);
   }
@@ -147,6 +150,14 @@ static int serve(struct management *m,
   }
 }
 
+/* A COMMIT that takes time is served again when the session is woken. */
+static void postpone(struct tdsd_session *session,
+                     const uint8_t *body,
+                     size_t len) {
+  tdsd_buf_bytes(&session->postponed, body, len);
+  session->phase = TDSD_PHASE_RUNNING;
+}
+
 void tdsd_session_manage(struct tdsd_session *session,
                          const uint8_t *body,
                          size_t len) {
@@ -157,7 +168,18 @@ void tdsd_session_manage(struct tdsd_session *session,
     tdsd_session_refuse(session, "an empty transaction manager request");
     return;
   }
-  if (serve(&m, tdsd_get_u16(body), body + 2, len - 2) < 0) {
+  int rc = serve(&m, tdsd_get_u16(body), body + 2, len - 2);
+  if (rc < 0) {
     tdsd_session_refuse(session, m.problem.text);
+  } else if (rc > 0) {
+    postpone(session, body, len);
   }
+}
+
+void tdsd_session_manage_again(struct tdsd_session *session) {
+  struct tdsd_buf body = session->postponed;
+  session->postponed = (struct tdsd_buf){0};
+  session->phase = TDSD_PHASE_READY;
+  tdsd_session_manage(session, tdsd_buf_at(&body), tdsd_buf_len(&body));
+  tdsd_buf_fini(&body);
 }

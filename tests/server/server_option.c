@@ -45,6 +45,7 @@ static const struct option {
     {"datefirst", "7", 0, false, false},
     {"dateformat", "mdy", 0, false, false},
     {"deadlock_priority", "0", 0, false, false},
+    {"identity_insert", "", 0, false, false}, /* the table */
     {"lock_timeout", "-1", 0, false, false},
     {"query_governor_cost_limit", "0", 0, false, false},
     {"rowcount", "0", 0, false, false},

@@ -380,6 +380,13 @@ int tdsd_parse_statement(struct tdsd_parser *parser) {
       return -1;
     }
   }
+  bool tables = false;
+  if (parser->batch->tables && tdsd_parse_tables(parser, &tables) < 0) {
+    return -1;
+  }
+  if (tables) {
+    return 0;
+  }
   for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
     if (tdsd_lex_is(&parser->token, statements[i].word)) {
       if (tdsd_parse_enter(parser) < 0 || statements[i].parse(parser) < 0) {

@@ -84,6 +84,8 @@ bool tdsd_parse_ends(const struct tdsd_parser *parser);
 /* One statement, by its first word. */
 int tdsd_parse_statement(struct tdsd_parser *parser);
 int tdsd_parse_set(struct tdsd_parser *parser);
+/* Takes the statement if it is one on tables (server_parse_tables.c). */
+int tdsd_parse_tables(struct tdsd_parser *parser, bool *out_taken);
 int tdsd_parse_declare(struct tdsd_parser *parser);
 int tdsd_parse_begin(struct tdsd_parser *parser);
 int tdsd_parse_commit(struct tdsd_parser *parser);

@@ -84,6 +84,22 @@ static int parse_isolation(struct tdsd_parser *parser) {
   return tdsd_parse_bad(parser);
 }
 
+/* SET IDENTITY_INSERT t ON: the option's value is the table, which may be one at a
+ * time. */
+static int parse_identity_insert(struct tdsd_parser *parser,
+                                 struct tdsd_op *op) {
+  const char *whole = NULL;
+  const char *table = NULL;
+  bool on = false;
+  if (tdsd_parse_dotted(parser, &whole, &table) < 0 ||
+      tdsd_parse_eat(parser, "on", &on) < 0 ||
+      (!on && tdsd_parse_need(parser, "off") < 0)) {
+    return -1;
+  }
+  op->text = on ? table : "";
+  return 0;
+}
+
 /* SET a, b ON: one operation for each name. */
 static int parse_set_options(struct tdsd_parser *parser) {
   uint32_t first = parser->batch->nops;
@@ -102,6 +118,9 @@ static int parse_set_options(struct tdsd_parser *parser) {
     if (!more && strcasecmp(op->name, "statistics") == 0 &&
         tdsd_parse_token_text(parser, &op->name) < 0) {
       return -1;
+    }
+    if (!more && strcasecmp(op->name, "identity_insert") == 0) {
+      return parse_identity_insert(parser, op);
     }
   }
   if (parse_option_value(parser, &value) < 0) {

@@ -230,7 +230,11 @@ int tdsd_function_property(uint32_t which,
   case TDSD_FN_ERROR_STATE:
     return caught(which, context, out);
   case TDSD_FN_SCOPE_IDENTITY:
-    return set_null(out);
+    out->is_null = !state->has_identity;
+    out->negative = state->identity < 0;
+    out->magnitude = out->negative ? (tdsd_u128)0 - (tdsd_u128)state->identity
+                                   : (tdsd_u128)state->identity;
+    return 0;
   case TDSD_FN_APP_NAME:
     return set_string(context, state->app, out);
   case TDSD_FN_HOST_NAME:

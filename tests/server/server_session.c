@@ -29,6 +29,7 @@ void tdsd_session_fini(struct tdsd_session *session) {
   end_calls(session);
   tdsd_answer_session_close(&session->answerers);
   tdsd_state_fini(&session->state);
+  tdsd_buf_fini(&session->postponed);
   tdsd_joiner_fini(&session->joiner);
   tdsd_login_wipe(&session->login);
   tdsd_buf_fini(&session->reply);
@@ -351,6 +352,10 @@ static void attention(struct tdsd_session *session, uint64_t now_ns) {
     return;
   }
   tdsd_count(&session->shared->counters.attentions, 1);
+  if (tdsd_buf_len(&session->postponed) != 0) {
+    session->attention_late = true; /* a commit is not to be stopped */
+    return;
+  }
   struct tdsd_armed *running = session->armed;
   session->armed = NULL;
   tdsd_fault_arm(session, TDSD_ON_ATTENTION);
@@ -555,6 +560,12 @@ void tdsd_session_wake(struct tdsd_session *session, uint64_t now_ns) {
     tdsd_script_run(session, now_ns);
   } else if (session->phase == TDSD_PHASE_ANSWER) {
     tdsd_session_answer(session);
+  } else if (tdsd_buf_len(&session->postponed) != 0) {
+    tdsd_session_manage_again(session);
+    if (session->attention_late && session->phase == TDSD_PHASE_READY) {
+      session->attention_late = false;
+      acknowledge(session);
+    }
   } else if (session->phase == TDSD_PHASE_RUNNING) {
     tdsd_session_run(session, now_ns);
   }

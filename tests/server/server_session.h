@@ -63,11 +63,14 @@ struct tdsd_session {
   struct tdsd_login login;
   struct tdsd_state state;
   struct tdsd_answer_session answerers;
-  struct tdsd_calls calls; /* the request under way */
-  bool executing;          /* calls holds something */
-  struct tdsd_buf reply;   /* tokens not yet cut into packets */
-  struct tdsd_buf out;     /* packets to send */
-  uint32_t packet_size;    /* of what is sent */
+  struct tdsd_calls calls;   /* the request under way */
+  bool executing;            /* calls holds something */
+  struct tdsd_buf postponed; /* a request of the transaction manager that waits
+                                for its commit; empty = none */
+  bool attention_late;       /* an attention that waits for it, too */
+  struct tdsd_buf reply;     /* tokens not yet cut into packets */
+  struct tdsd_buf out;       /* packets to send */
+  uint32_t packet_size;      /* of what is sent */
   uint8_t packet_id;
   uint64_t wake_ns; /* when tdsd_session_wake() is due; 0 = never */
   bool full;        /* more comes as soon as out has been sent */
@@ -136,6 +139,8 @@ void tdsd_session_request(struct tdsd_session *session, uint64_t now_ns);
 void tdsd_session_manage(struct tdsd_session *session,
                          const uint8_t *body,
                          size_t len);
+/* What was postponed is served again. */
+void tdsd_session_manage_again(struct tdsd_session *session);
 /* Answers a request with an error and nothing else. */
 void tdsd_session_fault(struct tdsd_session *session, struct tdsd_fault *fault);
 /* The same for one that a script has passed on; its reset is done. */

@@ -64,6 +64,7 @@ static int begin(void *context, struct tdsd_answer *answer) {
   exec->state = answer->state;
   exec->stream = answer->stream;
   exec->caught_outside = answer->state->caught;
+  exec->batch.tables = tdsd_answer_has_tables(answer->session);
   if (take_params(exec) < 0 ||
       tdsd_parse(answer->sql, answer->len, &exec->arena, &exec->batch,
                  &exec->fault) < 0) {
@@ -106,7 +107,8 @@ static bool is_conversion(int32_t number) {
 }
 
 static bool ends_text(int32_t number) {
-  return is_conversion(number) || number == 208 || number == 2812;
+  return is_conversion(number) || number == 208 || number == 2812 ||
+         number == 1205;
 }
 
 /* An error that a CATCH sees: of this text, or of one that asked for it. */
@@ -150,6 +152,11 @@ void tdsd_exec_fail(struct tdsd_exec *exec, uint32_t command) {
     abort_transaction(exec);
   }
   tdsd_stream_message(exec->stream, &exec->fault);
+  if (exec->terminated) {
+    tdsd_stream_info(exec->stream, 3621, 0, exec->fault.line,
+                     "The statement has been terminated.");
+  }
+  exec->terminated = false;
   tdsd_stream_done(exec->stream, TDSD_DONE_ERROR, command, 0);
   exec->answer->aborted = abort || is_conversion(exec->fault.number);
   exec->stop =
@@ -228,7 +235,8 @@ static int run_assign(struct tdsd_exec *exec, const struct tdsd_op *op) {
              : tdsd_exec_assign(exec, op->slot, &value);
 }
 
-/* Runs one operation but SELECT.  Returns 0, or -1 with the fault. */
+/* Runs one operation but SELECT.  Returns 0; -1 with the fault; 1 to be tried
+ * again later. */
 static int run(struct tdsd_exec *exec,
                const struct tdsd_op *op,
                uint64_t now_ns) {
@@ -244,6 +252,9 @@ static int run(struct tdsd_exec *exec,
   case TDSD_OP_EXEC:
   case TDSD_OP_EXEC_TEXT:
     return tdsd_exec_call(exec, op);
+  case TDSD_OP_TABLES:
+    tdsd_exec_tables(exec, op);
+    return 0;
   case TDSD_OP_JUMP:
     exec->pc = op->target;
     return 0;
@@ -287,7 +298,10 @@ static void run_next(struct tdsd_exec *exec, uint64_t now_ns) {
     return;
   }
   int rc = run(exec, op, now_ns);
-  if (rc < 0) {
+  if (rc > 0) {
+    exec->pc--;
+    exec->parked = true;
+  } else if (rc < 0) {
     exec->fault.line = op->line;
     tdsd_exec_fail(exec, 0);
   } else if (op->kind != TDSD_OP_JUMP && op->kind != TDSD_OP_JUMP_FALSE) {
@@ -378,6 +392,11 @@ static enum tdsd_answer_result step(struct tdsd_answer *answer,
     }
     if (exec->waiting) {
       answer->wake_ns = exec->wake_ns;
+      return TDSD_ANSWER_WAIT;
+    }
+    if (exec->parked) {
+      exec->parked = false;
+      answer->wake_ns = 0;
       return TDSD_ANSWER_WAIT;
     }
     if (tdsd_exec_used_up(exec)) {

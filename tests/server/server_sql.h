@@ -35,6 +35,8 @@ struct tdsd_exec {
   bool stop;        /* the rest of the text is not run */
   bool raised;      /* fault is for the asking text's CATCH */
   bool kill;
+  bool parked;     /* the operation is tried again when somebody wakes us */
+  bool terminated; /* fault ended a change of rows */
   /* What each CATCH that is open has caught, and what was caught outside. */
   struct tdsd_fault *caught[TDSD_CATCHES_MAX];
   const struct tdsd_fault *caught_outside;
@@ -108,6 +110,8 @@ int tdsd_exec_read_columns(struct tdsd_exec *exec,
 /* EXEC: begins, or answers at once; then exec->nested is under way (its by is
  * not NULL) until tdsd_exec_return() is told how it ended. */
 int tdsd_exec_call(struct tdsd_exec *exec, const struct tdsd_op *op);
+/* The same for a statement on tables. */
+void tdsd_exec_tables(struct tdsd_exec *exec, const struct tdsd_op *op);
 int tdsd_exec_return(struct tdsd_exec *exec, enum tdsd_answer_result result);
 
 #endif

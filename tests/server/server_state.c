@@ -24,6 +24,7 @@ static void set_defaults(struct tdsd_state *state) {
   state->app_role[0] = 0;
   state->nimpersonated = 0;
   state->rowcount = 0;
+  state->has_identity = false;
   state->error = 0;
 }
 

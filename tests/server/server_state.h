@@ -83,6 +83,8 @@ struct tdsd_state {
   const struct tdsd_manners *manners; /* NULL = as SQL Server does */
   int64_t rowcount;                   /* @@ROWCOUNT */
   int32_t error;                      /* @@ERROR */
+  bool has_identity;                  /* a row has had one */
+  int64_t identity;                   /* @@IDENTITY, SCOPE_IDENTITY() */
 };
 
 /* Starts a session's state from its login; spid and version are set after. */

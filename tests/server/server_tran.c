@@ -41,8 +41,9 @@ int tdsd_tran_commit(const struct tdsd_tran *tran, struct tdsd_fault *fault) {
     state->tran_count--;
     return 0;
   }
-  if (tdsd_answer_transact(tran->session, TDSD_TRAN_COMMIT, NULL, fault) < 0) {
-    return -1;
+  int rc = tdsd_answer_transact(tran->session, TDSD_TRAN_COMMIT, NULL, fault);
+  if (rc != 0) {
+    return rc;
   }
   tdsd_stream_descriptor(tran->stream, TDSD_ENV_COMMIT, 0,
                          tdsd_state_end(state));

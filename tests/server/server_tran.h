@@ -21,7 +21,8 @@ int tdsd_tran_begin(const struct tdsd_tran *tran,
                     struct tdsd_fault *fault);
 
 /* Commits the outermost level, or goes one level up.  3902 without any, 3930 if
- * an error has doomed it. */
+ * an error has doomed it.  It may also return 1: to be called again when the
+ * session is woken. */
 int tdsd_tran_commit(const struct tdsd_tran *tran, struct tdsd_fault *fault);
 
 /* Rolls everything back; with a name that is not the transaction's, back to the

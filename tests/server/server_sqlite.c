@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* The serving thread's side: it asks, and takes what comes back. */
+#include "server_sqlite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "server_const.h"
+#include "server_sqlite_impl.h"
+#include "server_text.h"
+#include "server_tran.h"
+
+/* Between two tries to get a lock that another session has. */
+#define RETRY_NS UINT64_C(3000000)
+
+static void lock(struct lite_session *session) {
+  (void)pthread_mutex_lock(&session->lite->mu);
+}
+
+static void unlock(struct lite_session *session) {
+  (void)pthread_mutex_unlock(&session->lite->mu);
+}
+
+static void open_session(void *context,
+                         struct tdsd_state *state,
+                         void **out_own) {
+  *out_own = lite_session_new(context, state);
+}
+
+/* Takes the session out of those that are ready; lite->mu is held. */
+static void forget_ready(struct lite_session *session) {
+  struct lite_session **at = &session->lite->done;
+  while (session->ready && *at != NULL) {
+    if (*at == session) {
+      *at = session->next_ready;
+      session->ready = false;
+      return;
+    }
+    at = &(*at)->next_ready;
+  }
+}
+
+/* Makes a worker stop what it does for the session; lite->mu is held. */
+static void interrupt(struct lite_session *session) {
+  session->asked = false;
+  session->wanted = false;
+  /* Relaxed: only whether it is set matters. */
+  atomic_store_explicit(&session->cancel, true, memory_order_relaxed);
+  if (session->working && session->db != NULL) {
+    sqlite3_interrupt(session->db);
+  }
+}
+
+static void close_session(void *own) {
+  struct lite_session *session = own;
+  if (session == NULL) {
+    return;
+  }
+  lock(session);
+  interrupt(session);
+  forget_ready(session);
+  session->wait_idle = false;
+  session->closed = true;
+  lite_queue(session);
+  unlock(session);
+}
+
+/* Everything of the session goes with its handle, unless the transaction is to
+ * stay. */
+static void reset_session(void *own) {
+  struct lite_session *session = own;
+  if (session == NULL) {
+    return;
+  }
+  lock(session);
+  if (session->state->tran_count != 0) {
+    session->drop_temps = true;
+    lite_queue(session);
+    unlock(session);
+    return;
+  }
+  free(session->pending);
+  session->pending = NULL;
+  if (session->db != NULL || session->busy) {
+    session->reopen = true;
+    lite_queue(session);
+  }
+  unlock(session);
+  session->touched = false;
+  session->committing = false;
+}
+
+/* Transactions. */
+
+static int no_memory(struct tdsd_fault *fault) {
+  return tdsd_fault_set(fault, 701, 17,
+                        "There is insufficient memory for this query.");
+}
+
+/* Adds VERB "name"; to what runs before the next statement. */
+static int add_pending(struct lite_session *session,
+                       const char *verb,
+                       const char *name,
+                       struct tdsd_fault *fault) {
+  char quoted[2 * TDSD_OPTION_BYTES + 3] = "";
+  char *longer = NULL;
+  size_t n = 0;
+  if (name != NULL) {
+    quoted[n++] = '"';
+    for (const char *c = name; *c != 0 && n + 3 < sizeof quoted; c++) {
+      quoted[n++] = *c;
+      if (*c == '"') {
+        quoted[n++] = '"';
+      }
+    }
+    quoted[n++] = '"';
+    quoted[n] = 0;
+  }
+  lock(session);
+  int rc =
+      asprintf(&longer, "%s%s %s;",
+               session->pending == NULL ? "" : session->pending, verb, quoted);
+  if (rc >= 0) {
+    free(session->pending);
+    session->pending = longer;
+  }
+  unlock(session);
+  return rc < 0 ? no_memory(fault) : 0;
+}
+
+static void drop_pending(struct lite_session *session) {
+  lock(session);
+  free(session->pending);
+  session->pending = NULL;
+  unlock(session);
+}
+
+/* Asks a worker.  The task is the serving thread's until then. */
+static void ask(struct lite_session *session, enum lite_ask what) {
+  lock(session);
+  session->task.ask = what;
+  session->asked = true;
+  session->wanted = true;
+  lite_queue(session);
+  unlock(session);
+}
+
+static bool is_back(struct lite_session *session) {
+  lock(session);
+  bool back = !session->wanted;
+  unlock(session);
+  return back;
+}
+
+/* Whether the worker has left the session; if not, it will tell. */
+static bool is_idle(struct lite_session *session) {
+  lock(session);
+  bool idle = !session->busy;
+  session->wait_idle = !idle;
+  unlock(session);
+  return idle;
+}
+
+/* The client is told of a COMMIT when it has come true. */
+static int commit(struct lite_session *session, struct tdsd_fault *fault) {
+  if (!session->touched && !session->committing) {
+    drop_pending(session);
+    return 0;
+  }
+  if (!session->committing) {
+    if (!is_idle(session)) {
+      return 1;
+    }
+    session->committing = true;
+    atomic_store_explicit(&session->cancel, false, memory_order_relaxed);
+    ask(session, LITE_COMMIT);
+    return 1;
+  }
+  if (!is_back(session)) {
+    return 1;
+  }
+  session->committing = false;
+  session->touched = false;
+  if (session->task.outcome == LITE_OVER) {
+    return 0;
+  }
+  *fault = session->task.fault;
+  if (session->task.outcome == LITE_BUSY) {
+    (void)tdsd_fault_set(fault, 1222, 16,
+                         "Lock request time out period exceeded.");
+  }
+  return -1;
+}
+
+static void roll_back(struct lite_session *session) {
+  lock(session);
+  free(session->pending);
+  session->pending = NULL;
+  if (session->touched) {
+    session->rollback = true;
+    lite_queue(session);
+  }
+  unlock(session);
+  session->touched = false;
+}
+
+static int transact(void *own,
+                    enum tdsd_tran_verb verb,
+                    const char *name,
+                    struct tdsd_fault *fault) {
+  struct lite_session *session = own;
+  if (session == NULL) {
+    return no_memory(fault);
+  }
+  switch (verb) {
+  case TDSD_TRAN_BEGIN:
+    session->touched = false;
+    return add_pending(session, "BEGIN", NULL, fault);
+  case TDSD_TRAN_SAVE:
+    return add_pending(session, "SAVEPOINT", name, fault);
+  case TDSD_TRAN_ROLLBACK_TO:
+    return add_pending(session, "ROLLBACK TO", name, fault);
+  case TDSD_TRAN_COMMIT:
+    return commit(session, fault);
+  case TDSD_TRAN_ROLLBACK:
+  default:
+    roll_back(session);
+    return 0;
+  }
+}
+
+/* Statements. */
+
+/* Whether a statement's text names a variable; too often is no harm. */
+static bool names(const char *sql, size_t len, const char *variable) {
+  size_t n = strlen(variable);
+  for (size_t i = 0; i + n <= len; i++) {
+    if (sql[i] == '@' && strncasecmp(sql + i, variable, n) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Copies the variables, because the batch may be gone before the worker is. */
+static int copy_variables(struct lite_task *task,
+                          const struct tdsd_batch *batch) {
+  uint32_t n = batch->nvariables;
+  task->batch = (struct tdsd_batch){.nvariables = n, .variables_room = n};
+  task->batch.variables =
+      tdsd_arena_take(&task->arena, (n + 1) * sizeof *task->batch.variables);
+  if (task->batch.variables == NULL) {
+    return -1;
+  }
+  for (uint32_t i = 0; i < n; i++) {
+    struct tdsd_variable *to = &task->batch.variables[i];
+    const struct tdsd_variable *from = &batch->variables[i];
+    *to = *from;
+    to->name = tdsd_arena_copy(&task->arena, from->name, strlen(from->name));
+    to->value.bytes = "";
+    if (to->name != NULL && names(task->sql, task->len, to->name) &&
+        from->value.len != 0) {
+      to->value.bytes =
+          tdsd_arena_copy(&task->arena, from->value.bytes, from->value.len);
+    }
+    if (to->name == NULL || to->value.bytes == NULL) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static int fill_task(struct lite_session *session,
+                     const struct tdsd_answer *answer) {
+  struct lite_task *task = &session->task;
+  tdsd_arena_fini(&task->arena);
+  tdsd_buf_clear(&task->tokens);
+  task->sql = tdsd_arena_copy(&task->arena, answer->sql, answer->len);
+  task->len = answer->len;
+  task->line = answer->line;
+  task->version = answer->stream->writer.version;
+  session->env.state = *answer->state;
+  /* What the copy points at is not for the worker. */
+  session->env.state.world = NULL;
+  session->env.state.next = NULL;
+  memset(&session->env.state.temps, 0, sizeof session->env.state.temps);
+  memset(&session->env.state.context, 0, sizeof session->env.state.context);
+  session->env.state.caught = NULL;
+  session->env.state.manners = NULL;
+  memset(&session->env.state.handles, 0, sizeof session->env.state.handles);
+  /* Relaxed: the queue's mutex orders it before the worker. */
+  atomic_store_explicit(&session->cancel, false, memory_order_relaxed);
+  return task->sql == NULL || copy_variables(task, answer->batch) < 0 ? -1 : 0;
+}
+
+static int begin_tables(void *context, struct tdsd_answer *answer) {
+  (void)context;
+  struct lite_session *session = tdsd_answer_own(answer, &tdsd_sqlite);
+  answer->own = session;
+  if (session != NULL) {
+    session->phase = LITE_START;
+    session->waits_from = 0;
+  }
+  return 1;
+}
+
+static int begin(void *context, struct tdsd_answer *answer) {
+  (void)context;
+  (void)answer;
+  return 0; /* whole texts are the subset's */
+}
+
+static enum tdsd_answer_result wait_for(struct tdsd_answer *answer,
+                                        uint64_t wake_ns) {
+  answer->wake_ns = wake_ns;
+  return TDSD_ANSWER_WAIT;
+}
+
+static enum tdsd_answer_result start(struct lite_session *session,
+                                     struct tdsd_answer *answer) {
+  if (!is_idle(session)) {
+    return wait_for(answer, 0);
+  }
+  if (fill_task(session, answer) < 0) {
+    (void)no_memory(&answer->fault);
+    answer->fault.line = answer->line;
+    return TDSD_ANSWER_RAISED;
+  }
+  session->touched = true;
+  session->phase = LITE_ASKED;
+  ask(session, LITE_RUN);
+  return wait_for(answer, 0);
+}
+
+static void take_tokens(struct lite_session *session,
+                        struct tdsd_answer *answer) {
+  struct tdsd_buf *tokens = &session->task.tokens;
+  if (tdsd_buf_len(tokens) != 0) {
+    tdsd_stream_flush(answer->stream);
+    tdsd_buf_bytes(answer->stream->writer.reply, tdsd_buf_at(tokens),
+                   tdsd_buf_len(tokens));
+    tdsd_buf_clear(tokens);
+  }
+}
+
+static enum tdsd_answer_result over(struct lite_session *session,
+                                    struct tdsd_answer *answer) {
+  struct lite_task *task = &session->task;
+  struct tdsd_state *state = answer->state;
+  bool counts = task->rewritten.kind != TDSD_RW_SCHEMA;
+  session->phase = LITE_START;
+  state->rowcount = (int64_t)task->rows;
+  state->error = 0;
+  if (task->identity_taken) {
+    state->identity = task->identity;
+    state->has_identity = true;
+  }
+  if (task->rewritten.targets != NULL && task->rows != 0) {
+    answer->targets = task->rewritten.targets;
+    answer->values = task->values;
+    answer->ntargets = task->rewritten.ncolumns;
+  }
+  tdsd_stream_done(answer->stream, counts ? TDSD_DONE_COUNT : 0u,
+                   counts ? task->rewritten.command : TDSD_CMD_SET, task->rows);
+  return TDSD_ANSWER_DONE;
+}
+
+static enum tdsd_answer_result failed(struct lite_session *session,
+                                      struct tdsd_answer *answer) {
+  struct lite_task *task = &session->task;
+  session->phase = LITE_START;
+  answer->fault = task->fault;
+  answer->terminated = task->terminated;
+  if (task->rolled_back) {
+    struct tdsd_tran tran = {answer->state, answer->session, answer->stream};
+    tdsd_tran_abort(&tran);
+    answer->aborted = true;
+  }
+  return TDSD_ANSWER_RAISED;
+}
+
+/* SET LOCK_TIMEOUT says how long; without it one waits as long as it takes. */
+static enum tdsd_answer_result locked(struct lite_session *session,
+                                      struct tdsd_answer *answer,
+                                      uint64_t now_ns) {
+  long limit_ms =
+      strtol(tdsd_state_get(answer->state, "lock_timeout", "-1"), NULL, 10);
+  session->waits_from = session->waits_from == 0 ? now_ns : session->waits_from;
+  if (limit_ms >= 0 &&
+      now_ns - session->waits_from >= (uint64_t)limit_ms * 1000000u) {
+    session->phase = LITE_START;
+    (void)tdsd_fault_set(&answer->fault, 1222, 16,
+                         "Lock request time out period exceeded.");
+    answer->fault.state = 51;
+    answer->fault.line = answer->line;
+    return TDSD_ANSWER_RAISED;
+  }
+  session->phase = LITE_RETRY;
+  return wait_for(answer, now_ns + RETRY_NS);
+}
+
+static enum tdsd_answer_result come_back(struct lite_session *session,
+                                         struct tdsd_answer *answer,
+                                         uint64_t now_ns) {
+  if (!is_back(session)) {
+    return wait_for(answer, 0);
+  }
+  take_tokens(session, answer);
+  switch (session->task.outcome) {
+  case LITE_OVER:
+    return over(session, answer);
+  case LITE_CHUNK:
+    session->phase = LITE_PAUSE;
+    return TDSD_ANSWER_FULL;
+  case LITE_BUSY:
+    return locked(session, answer, now_ns);
+  case LITE_FAILED:
+  default:
+    return failed(session, answer);
+  }
+}
+
+static enum tdsd_answer_result step(struct tdsd_answer *answer,
+                                    uint64_t now_ns) {
+  struct lite_session *session = answer->own;
+  if (session == NULL) {
+    (void)no_memory(&answer->fault);
+    return TDSD_ANSWER_RAISED;
+  }
+  switch (session->phase) {
+  case LITE_START:
+    return start(session, answer);
+  case LITE_ASKED:
+    return come_back(session, answer, now_ns);
+  case LITE_PAUSE:
+    session->phase = LITE_ASKED;
+    ask(session, LITE_MORE);
+    return wait_for(answer, 0);
+  case LITE_RETRY:
+  default:
+    if (now_ns < answer->wake_ns) {
+      return TDSD_ANSWER_WAIT;
+    }
+    session->phase = LITE_ASKED;
+    ask(session, LITE_RUN);
+    return wait_for(answer, 0);
+  }
+}
+
+/* Comes after a complete answer as well as after one that nobody wants. */
+static void end(struct tdsd_answer *answer) {
+  struct lite_session *session = answer->own;
+  if (session == NULL || session->phase == LITE_START) {
+    return;
+  }
+  lock(session);
+  interrupt(session);
+  session->wait_idle = false;
+  session->finish = true;
+  lite_queue(session);
+  unlock(session);
+  session->phase = LITE_START;
+}
+
+const struct tdsd_answerer tdsd_sqlite = {.name = "sqlite",
+                                          .begin = begin,
+                                          .tables = begin_tables,
+                                          .step = step,
+                                          .end = end,
+                                          .open = open_session,
+                                          .reset = reset_session,
+                                          .close = close_session,
+                                          .transact = transact};
