@@ -3,6 +3,7 @@
 import os
 
 HOST = "127.0.0.1"
+WRITTEN = set()
 
 def write(args, name, **more):
     """Writes the file NAME with settings for all servers and one called "weir".  args.tls is FreeTDS's
@@ -16,9 +17,11 @@ def write(args, name, **more):
     settings.update((key.replace("_", " "), value)
                     for key, value in more.items())
     path = os.path.abspath(name)
-    with open(path, "w") as file:
-        file.write("[global]\n")
-        for key, value in settings.items():
-            file.write(f"\t{key} = {value}\n")
-        file.write(f"[weir]\n\thost = {HOST}\n\tport = {args.port}\n")
+    if path not in WRITTEN:  # once: others may be reading it
+        with open(path, "w") as file:
+            file.write("[global]\n")
+            for key, value in settings.items():
+                file.write(f"\t{key} = {value}\n")
+            file.write(f"[weir]\n\thost = {HOST}\n\tport = {args.port}\n")
+        WRITTEN.add(path)
     return path

@@ -550,7 +550,9 @@ static void abort_conn(struct tdsd_conn *conn) {
 }
 
 /* A session that ended sends the rest, then FIN, and stays until the peer's end
- * has been read, so that no reset overtakes its last words. */
+ * has been read, so that no reset overtakes its last words.  One that had logged
+ * in was ended by force, so TLS is not told: FreeTDS with GnuTLS, which meets a
+ * close_notify behind an error of class 20, waits in a circle for ever. */
 static void say_goodbye(struct tdsd_conn *conn, uint64_t now_ns) {
   if (conn->session.phase != TDSD_PHASE_ENDED || conn->said_goodbye ||
       conn->dead || conn->stalled || conn->frozen ||
@@ -562,7 +564,8 @@ static void say_goodbye(struct tdsd_conn *conn, uint64_t now_ns) {
     return;
   }
   conn->said_goodbye = true;
-  if (conn->mode == TDSD_CONN_TLS && !conn->tls_faults.no_goodbye) {
+  if (conn->mode == TDSD_CONN_TLS && !conn->tls_faults.no_goodbye &&
+      !conn->session.logged_in) {
     tdsd_tls_shutdown(conn->tls);
     tdsd_tls_take(conn->tls, &conn->tx);
     transmit(conn);

@@ -399,6 +399,20 @@ int tdsd_parse_statement(struct tdsd_parser *parser) {
   return tdsd_parse_bad(parser);
 }
 
+/* The first statement of a batch may call a procedure without saying EXEC. */
+static bool is_bare_call(const struct tdsd_parser *parser) {
+  const struct tdsd_token *token = &parser->token;
+  if (token->lexeme != TDSD_LEX_WORD) {
+    return token->lexeme == TDSD_LEX_QUOTED;
+  }
+  for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+    if (tdsd_lex_is(token, statements[i].word)) {
+      return false;
+    }
+  }
+  return !tdsd_lex_is_reserved(token->text, token->len);
+}
+
 int tdsd_parse(const char *sql,
                size_t len,
                struct tdsd_arena *arena,
@@ -411,7 +425,8 @@ int tdsd_parse(const char *sql,
       .batch = batch,
   };
   bool more = true;
-  if (tdsd_parse_next(&parser) < 0) {
+  if (tdsd_parse_next(&parser) < 0 ||
+      (is_bare_call(&parser) && tdsd_parse_call(&parser) < 0)) {
     return -1;
   }
   while (more) {

@@ -97,6 +97,8 @@ int tdsd_parse_break(struct tdsd_parser *parser);
 int tdsd_parse_continue(struct tdsd_parser *parser);
 int tdsd_parse_return(struct tdsd_parser *parser);
 int tdsd_parse_exec(struct tdsd_parser *parser);
+/* A procedure's name and its arguments. */
+int tdsd_parse_call(struct tdsd_parser *parser);
 int tdsd_parse_create(struct tdsd_parser *parser);
 int tdsd_parse_drop(struct tdsd_parser *parser);
 int tdsd_parse_dbcc(struct tdsd_parser *parser);

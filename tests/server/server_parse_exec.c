@@ -121,6 +121,21 @@ static int parse_text(struct tdsd_parser *parser, struct tdsd_op *op) {
   return tdsd_parse_set_exprs(op, &list);
 }
 
+static int parse_call(struct tdsd_parser *parser,
+                      uint32_t at,
+                      struct tdsd_op *op) {
+  if (tdsd_parse_dotted(parser, &op->name, &op->text) < 0) {
+    return -1;
+  }
+  return tdsd_parse_ends(parser) ? 0 : parse_arguments(parser, at);
+}
+
+int tdsd_parse_call(struct tdsd_parser *parser) {
+  uint32_t at = parser->batch->nops;
+  struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_EXEC);
+  return op == NULL ? -1 : parse_call(parser, at, op);
+}
+
 int tdsd_parse_exec(struct tdsd_parser *parser) {
   uint32_t at = parser->batch->nops;
   struct tdsd_op *op = tdsd_parse_op(parser, TDSD_OP_EXEC);
@@ -138,8 +153,5 @@ int tdsd_parse_exec(struct tdsd_parser *parser) {
        tdsd_parse_need_sign(parser, "=") < 0)) {
     return -1;
   }
-  if (tdsd_parse_dotted(parser, &op->name, &op->text) < 0) {
-    return -1;
-  }
-  return tdsd_parse_ends(parser) ? 0 : parse_arguments(parser, at);
+  return parse_call(parser, at, op);
 }

@@ -50,8 +50,13 @@ int tdsd_invoke_text(const struct tdsd_invoke *invoke,
                      size_t *out_len,
                      struct tdsd_fault *fault);
 
-/* A result of these columns without rows.  Each is "name type size", with the
- * types "n" nvarchar, "v" varchar, "s" smallint, "i" int. */
+/* Columns from their texts: "n NAME" nvarchar, "v NAME" varchar, "s NAME"
+ * smallint, "i NAME" int. */
+void tdsd_invoke_columns(const char *const *columns,
+                         size_t n,
+                         struct tdsd_column *out);
+
+/* A result of such columns without rows. */
 void tdsd_invoke_empty_result(const struct tdsd_invoke *invoke,
                               const char *const *columns,
                               size_t n);
@@ -59,5 +64,9 @@ void tdsd_invoke_empty_result(const struct tdsd_invoke *invoke,
 /* Procedures that are not about texts (server_proc_misc.c).  Returns 0; -1 with
  * the fault; 1 if there is none of that name. */
 int tdsd_invoke_misc(struct tdsd_invoke *invoke, struct tdsd_fault *fault);
+
+/* sp_datatype_info: what types there are (server_proc_datatype.c).  Returns 0. */
+int tdsd_invoke_datatype_info(struct tdsd_invoke *invoke,
+                              struct tdsd_fault *fault);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Procedures that clients call around their work.  There are no tables, so the
- * catalogue has the right columns and no rows. */
+ * catalogue of them has the right columns and no rows. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -10,11 +10,9 @@
 
 #define COLUMNS_MAX 24u
 
-void tdsd_invoke_empty_result(const struct tdsd_invoke *invoke,
-                              const char *const *columns,
-                              size_t n) {
-  struct tdsd_column written[COLUMNS_MAX];
-  n = n < COLUMNS_MAX ? n : COLUMNS_MAX;
+void tdsd_invoke_columns(const char *const *columns,
+                         size_t n,
+                         struct tdsd_column *out) {
   for (size_t i = 0; i < n; i++) {
     struct tdsd_type type = {.kind = TDSD_INT, .nullable = true};
     switch (columns[i][0]) {
@@ -32,38 +30,19 @@ void tdsd_invoke_empty_result(const struct tdsd_invoke *invoke,
     default:
       break;
     }
-    written[i] = (struct tdsd_column){.name = columns[i] + 2, .type = type};
+    out[i] = (struct tdsd_column){.name = columns[i] + 2, .type = type};
   }
+}
+
+void tdsd_invoke_empty_result(const struct tdsd_invoke *invoke,
+                              const char *const *columns,
+                              size_t n) {
+  struct tdsd_column written[COLUMNS_MAX];
+  n = n < COLUMNS_MAX ? n : COLUMNS_MAX;
+  tdsd_invoke_columns(columns, n, written);
   tdsd_stream_flush(invoke->stream);
   tdsd_write_columns(&invoke->stream->writer, written, n);
   tdsd_stream_done(invoke->stream, TDSD_DONE_COUNT, TDSD_CMD_SELECT, 0);
-}
-
-static int run_datatype_info(struct tdsd_invoke *invoke,
-                             struct tdsd_fault *fault) {
-  static const char *const columns[] = {"n TYPE_NAME",
-                                        "s DATA_TYPE",
-                                        "i PRECISION",
-                                        "v LITERAL_PREFIX",
-                                        "v LITERAL_SUFFIX",
-                                        "v CREATE_PARAMS",
-                                        "s NULLABLE",
-                                        "s CASE_SENSITIVE",
-                                        "s SEARCHABLE",
-                                        "s UNSIGNED_ATTRIBUTE",
-                                        "s MONEY",
-                                        "s AUTO_INCREMENT",
-                                        "n LOCAL_TYPE_NAME",
-                                        "s MINIMUM_SCALE",
-                                        "s MAXIMUM_SCALE",
-                                        "s SQL_DATA_TYPE",
-                                        "s SQL_DATETIME_SUB",
-                                        "i NUM_PREC_RADIX",
-                                        "s INTERVAL_PRECISION",
-                                        "s USERTYPE"};
-  (void)fault;
-  tdsd_invoke_empty_result(invoke, columns, sizeof columns / sizeof columns[0]);
-  return 0;
 }
 
 static int run_tables(struct tdsd_invoke *invoke, struct tdsd_fault *fault) {
@@ -181,9 +160,9 @@ static const struct {
   const char *name;
   int (*run)(struct tdsd_invoke *invoke, struct tdsd_fault *fault);
 } procedures[] = {
-    {"sp_datatype_info", run_datatype_info},
-    {"sp_datatype_info_90", run_datatype_info},
-    {"sp_datatype_info_100", run_datatype_info},
+    {"sp_datatype_info", tdsd_invoke_datatype_info},
+    {"sp_datatype_info_90", tdsd_invoke_datatype_info},
+    {"sp_datatype_info_100", tdsd_invoke_datatype_info},
     {"sp_set_session_context", run_set_session_context},
     {"sp_setapprole", run_setapprole},
     {"sp_unsetapprole", run_unsetapprole},

@@ -301,7 +301,21 @@ Test(rpc, catalogue_procedures_have_their_columns, .timeout = 5) {
   fixture_batch(&fixture, "EXEC sp_datatype_info_100 -9, 3");
   cr_assert(contains_hex(&fixture.session.out, "81 1400"));
   cr_assert(contains_hex(&fixture.session.out, OK));
+  /* nvarchar is number -9 and has up to 4000 characters. */
+  cr_assert(contains_hex(&fixture.session.out, "02 F7FF 04 A00F0000"));
   tdsd_buf_fini(&body);
+  fixture_fini(&fixture);
+}
+
+Test(rpc, a_batch_may_begin_with_a_procedure, .timeout = 5) {
+  struct fixture fixture;
+  fixture_login(&fixture, TDSD_V74);
+  fixture_batch(&fixture, "sp_datatype_info_100 93,3");
+  cr_assert(contains_hex(&fixture.session.out, "02 5D00 04 1B000000"));
+  fixture_batch(&fixture, "[nosuch]");
+  cr_assert(contains_hex(&fixture.session.out, "FC0A0000")); /* 2812 */
+  fixture_batch(&fixture, "SELECT 1 nosuch 2");
+  cr_assert(contains_hex(&fixture.session.out, "66000000")); /* 102 */
   fixture_fini(&fixture);
 }
 
