@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api.h"
+#include "credential.h"
 #include "handle.h"
 #include "loader.h"
 #include "secret.h"
@@ -16,8 +17,9 @@ uint32_t weir_version(void) {
          WEIR_VERSION_PATCH;
 }
 
-static const char *const features[] = {"blocking", "direct", "driver-abi-0",
-                                       "tls"};
+static const char *const features[] = {"blocking",     "credentials", "direct",
+                                       "driver-abi-0", "parameters",  "tls",
+                                       "transactions"};
 
 int32_t weir_feature(const char *name, uint64_t name_len) {
   for (size_t i = 0; name != NULL && i < sizeof features / sizeof *features;
@@ -114,6 +116,7 @@ int32_t weir_forget_after_fork(void) {
   weir__handle_forget_all();
   weir__slot_forget_all();
   weir__secret_forget();
+  weir__credential_forget_all();
   weir__caller_forget();
   return WEIR_OK;
 }

@@ -17,6 +17,7 @@
 #include "sys/atomic.h"
 #include "sys/mutex.h"
 
+struct weir__credential;
 struct weir__pool;
 struct weir__registry;
 
@@ -38,6 +39,9 @@ struct weir__engine {
   struct weir__engine *next; /* in the process's list */
   struct weir__pool *limbo;  /* buried, to be freed; guarded by mu */
   bool closing;              /* guarded by mu: no pool is opened any more */
+  struct weir__credential
+      *credentials;        /* guarded by credential.c's mutex, as */
+  bool credentials_closed; /* is this: none is opened any more */
   /* Sessions alive, and a word that changes when one ends or a pool empties:
    * what shutdown waits on. */
   _Atomic uint32_t sessions;

@@ -10,7 +10,7 @@
 #include "sys/mutex.h"
 
 #define CHUNK  64u
-#define TABLES 3u
+#define TABLES 5u
 
 /* key: generation << 1 | live.  The object is read between two reads of the
  * key, so a reader has either the object of its generation or nothing. */
@@ -38,6 +38,10 @@ static struct table *table_of(enum weir__type type) {
     return &tables[1];
   case WEIR_TYPE_ROWS:
     return &tables[2];
+  case WEIR_TYPE_CREDENTIAL:
+    return &tables[3];
+  case WEIR_TYPE_REQUEST:
+    return &tables[4];
   case WEIR_TYPE_LEASE:
   default:
     WEIR_ASSERT(type != WEIR_TYPE_LEASE); /* leases live in slots */

@@ -16,7 +16,9 @@ enum weir__type {
   WEIR_TYPE_ENGINE = 1,
   WEIR_TYPE_POOL = 2,
   WEIR_TYPE_LEASE = 3,
-  WEIR_TYPE_ROWS = 4
+  WEIR_TYPE_ROWS = 4,
+  WEIR_TYPE_CREDENTIAL = 5,
+  WEIR_TYPE_REQUEST = 6 /* of a credential */
 };
 
 static inline uint64_t weir__handle_make(enum weir__type type,

@@ -94,7 +94,10 @@ static void note_end(struct weir_drv_hconn *s, int32_t status) {
   s->usable = s->wait.usable != 0 && !broken;
   s->txn = s->wait.txn;
   s->dirty = s->wait.dirty;
-  s->auth_expires_unix = s->wait.auth_expires_unix;
+  /* What the driver does not say, the answer of a credential has said. */
+  s->auth_expires_unix = s->wait.auth_expires_unix != 0
+                             ? s->wait.auth_expires_unix
+                             : s->secret_expires;
   s->n_wants = 0;
 }
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "credential.h"
 #include "dispatch.h"
 #include "engine.h"
 #include "growth.h"
@@ -55,6 +56,7 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   pool->driver = parts->driver;
   pool->config = parts->config;
   pool->key = parts->key;
+  pool->credential = parts->credential;
   pool->options = *parts->options;
   memset(parts->options, 0, sizeof *parts->options);
   pool->strategy = weir__strategy_find(pool->options.settings.strategy);
@@ -71,6 +73,7 @@ void weir__pool_free(struct weir__pool *pool) {
   }
   weir__options_fini(&pool->options);
   weir__key_free(pool->key);
+  weir__credential_unref(pool->credential);
   weir__mutex_fini(&pool->clear_mu);
   weir__mutex_fini(&pool->free_mu);
   weir__mutex_fini(&pool->mu);

@@ -31,6 +31,7 @@
 #include "sys/mutex.h"
 #include "waiter.h"
 
+struct weir__credential;
 struct weir__engine;
 struct weir__driver;
 struct weir__strategy;
@@ -83,6 +84,7 @@ struct weir__pool {
   weir_drv_cfg *config;
   struct weir__options options;
   struct weir__key *key;
+  struct weir__credential *credential; /* a reference, or NULL */
   uint64_t fair_key;
 
   /* Registry: guarded by its mutex. */
@@ -100,14 +102,15 @@ struct weir__pool {
   bool buried;                    /* ended: waits to be freed */
 };
 
-/* Makes a pool of a driver, with everything parsed; takes *options, config and
- * key over on success.  NULL: no memory. */
+/* Makes a pool of a driver, with everything parsed; takes *options, config, key and
+ * the reference to the credential over on success.  NULL: no memory. */
 struct weir__pool_parts {
   struct weir__engine *engine;
   const struct weir__driver *driver;
   weir_drv_cfg *config;
   struct weir__options *options;
   struct weir__key *key;
+  struct weir__credential *credential;
 };
 struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts);
 

@@ -7,6 +7,7 @@
 
 #include "acquire.h"
 #include "conninfo.h"
+#include "credential.h"
 #include "handle.h"
 #include "key.h"
 #include "lease.h"
@@ -23,6 +24,7 @@ struct parts {
   struct weir__options options;
   weir_drv_cfg *config;
   struct weir__key *key;
+  struct weir__credential *credential;
 };
 
 void weir__registry_init(struct weir__registry *registry) {
@@ -39,6 +41,7 @@ static void drop_parts(struct parts *parts) {
   }
   weir__key_free(parts->key);
   weir__options_fini(&parts->options);
+  weir__credential_unref(parts->credential);
 }
 
 static int find_driver(struct weir__engine *engine,
@@ -105,6 +108,27 @@ static int split(struct parts *parts,
   return weir__options_split(ci, info, n, stride, &parts->options, err);
 }
 
+/* Credential=N must be the handle of one that is open. */
+static int find_credential(const struct weir__engine *engine,
+                           struct parts *parts,
+                           const struct weir__conninfo *ci,
+                           struct weir_error *err) {
+  uint64_t handle = parts->options.settings.credential;
+  if (handle == 0) {
+    return WEIR_OK;
+  }
+  parts->credential = weir__credential_ref(engine, handle);
+  if (parts->credential != NULL) {
+    return WEIR_OK;
+  }
+  const struct weir__conninfo_pair *pair =
+      weir__conninfo_find(ci, "Credential");
+  return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+                         "connection string, byte %u: \"Credential\" is not "
+                         "the handle of an open credential of this engine",
+                         pair == NULL ? 0 : pair->position);
+}
+
 static int make_key(struct parts *parts,
                     const struct weir__conninfo *ci,
                     struct weir_error *err) {
@@ -132,6 +156,9 @@ static int understand(struct weir__engine *engine,
   rc = find_driver(engine, &ci, parts, err);
   if (rc == WEIR_OK) {
     rc = split(parts, &ci, err);
+  }
+  if (rc == WEIR_OK) {
+    rc = find_credential(engine, parts, &ci, err);
   }
   if (rc == WEIR_OK) {
     rc = make_config(parts, err);
@@ -183,8 +210,9 @@ static int find_or_make(struct weir__engine *engine,
                         struct weir__pool **out_pool,
                         bool *out_new,
                         struct weir_error *err) {
-  struct weir__pool_parts from = {engine, parts->driver, parts->config,
-                                  &parts->options, parts->key};
+  struct weir__pool_parts from = {engine,        parts->driver,
+                                  parts->config, &parts->options,
+                                  parts->key,    parts->credential};
   struct weir__pool *fresh = weir__pool_new(&from);
   if (fresh == NULL) {
     drop_parts(parts);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/container.h"
+#include "credential.h"
 #include "engine.h"
 #include "key.h"
 #include "net/drv_error.h"
@@ -87,25 +88,65 @@ static void begin_resolve(struct weir_drv_hconn *s,
   }
 }
 
+void weir__request_given(struct weir_drv_hconn *session,
+                         int32_t kind,
+                         struct weir__secret *secret,
+                         uint64_t expires_unix_s) {
+  session->secret = secret;
+  session->secret_expires = expires_unix_s;
+  session->reply_status = WEIR_DRV_DONE;
+  session->rep_cred = (struct weir_drv_rep_cred){
+      .struct_size = sizeof session->rep_cred,
+      .kind = kind,
+      .secret = {weir__secret_bytes(secret), weir__secret_len(secret)},
+      .expires_unix_s = expires_unix_s,
+  };
+  answered(session);
+}
+
+void weir__request_denied(struct weir_drv_hconn *session, const char *why) {
+  fail_reply(session, WEIR_DRV_K_AUTH, why);
+  answered(session);
+}
+
 /* The secret that the connection string gave for the option the driver names.
  * It is answered on the spot and valid for one step. */
-static void begin_credential(struct weir_drv_hconn *s,
-                             const struct weir_drv_req_cred *arg) {
-  const struct weir__secret *secret = weir__options_secret(
-      weir__pool_options(s->pool), arg->option.p, arg->option.n);
-  if (secret == NULL) {
-    fail_reply(s, WEIR_DRV_K_AUTH,
-               "the connection string gives no credential of that kind");
-  } else {
-    s->reply_status = WEIR_DRV_DONE;
-    s->rep_cred = (struct weir_drv_rep_cred){
-        .struct_size = sizeof s->rep_cred,
-        .kind = arg->kind,
-        .principal = arg->principal,
-        .secret = {weir__secret_bytes(secret), weir__secret_len(secret)},
-    };
-  }
+static void show_option(struct weir_drv_hconn *s,
+                        const struct weir_drv_req_cred *arg,
+                        const struct weir__secret *secret) {
+  s->reply_status = WEIR_DRV_DONE;
+  s->rep_cred = (struct weir_drv_rep_cred){
+      .struct_size = sizeof s->rep_cred,
+      .kind = arg->kind,
+      .principal = arg->principal,
+      .secret = {weir__secret_bytes(secret), weir__secret_len(secret)},
+  };
   s->replied = true;
+}
+
+static void refuse_credential(struct weir_drv_hconn *s, const char *why) {
+  fail_reply(s, WEIR_DRV_K_AUTH, why);
+  s->replied = true;
+}
+
+/* The option comes first: what a string says is what its user wants. */
+static void begin_credential(struct weir_drv_hconn *s,
+                             const struct weir_drv_req_cred *from) {
+  struct weir_drv_req_cred arg = {0};
+  /* A driver built with a shorter struct leaves the rest zero [G4]. */
+  memcpy(&arg, from,
+         from->struct_size < sizeof arg ? from->struct_size : sizeof arg);
+  const struct weir__secret *secret = weir__options_secret(
+      weir__pool_options(s->pool), arg.option.p, arg.option.n);
+  const char *why = NULL;
+  if (secret != NULL) {
+    show_option(s, &arg, secret);
+  } else if (s->pool->credential == NULL) {
+    refuse_credential(s, "the connection string gives no credential of that "
+                         "kind, and no Credential to ask");
+  } else if (!weir__credential_ask(s->pool->credential, s, &arg, &why)) {
+    refuse_credential(s, why);
+  }
 }
 
 static void begin_offload(struct weir_drv_hconn *s,
@@ -172,6 +213,8 @@ bool weir__request_offloaded(struct weir_drv_hconn *session) {
 void weir__request_end(struct weir_drv_hconn *session) {
   weir__lookup_fini(&session->lookup);
   session->rep_cred = (struct weir_drv_rep_cred){0};
+  weir__secret_free(session->secret);
+  session->secret = NULL;
   session->request = WEIR_DRV_REQ_NONE;
   session->replied = false;
 }
@@ -180,6 +223,8 @@ bool weir__request_abandon(struct weir_drv_hconn *session) {
   bool over = session->request == WEIR_DRV_REQ_NONE || session->replied;
   if (!over && session->request == WEIR_DRV_REQ_RESOLVE) {
     over = weir__resolver_forget(session->engine->resolver, &session->lookup);
+  } else if (!over && session->request == WEIR_DRV_REQ_CREDENTIAL) {
+    over = weir__credential_withdraw(session);
   } else if (!over && session->request == WEIR_DRV_REQ_OFFLOAD) {
     over = weir__offload_withdraw(session->engine->offload, &session->job);
   }

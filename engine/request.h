@@ -12,6 +12,15 @@
  * before this returns.  False: there is no such request. */
 bool weir__request_begin(struct weir_drv_hconn *session, const void *arg);
 
+/* Answers an open request of a credential, with a secret that is the session's
+ * from here on, or with the reason why there is none.  Any thread; the session may
+ * be gone when these return. */
+void weir__request_given(struct weir_drv_hconn *session,
+                         int32_t kind,
+                         struct weir__secret *secret,
+                         uint64_t expires_unix_s);
+void weir__request_denied(struct weir_drv_hconn *session, const char *why);
+
 /* True if the open request has been answered and the owner may use it now. */
 bool weir__request_answered(struct weir_drv_hconn *session);
 

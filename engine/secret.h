@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Most bytes of one allocation. */
-#define WEIR_SECRET_MAX ((size_t)1024 * 1024)
+/* Most bytes of one allocation: 1 MiB of a secret and its book-keeping. */
+#define WEIR_SECRET_MAX ((size_t)1024 * 1024 + 64)
 
 /* n zeroed bytes of secret memory, aligned to 64; n of 0 gives an address that
  * may be released.  NULL: more than WEIR_SECRET_MAX, or none left.

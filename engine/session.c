@@ -15,6 +15,7 @@
 #include "remote.h"
 #include "request.h"
 #include "rows.h"
+#include "secret.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/mem.h"
@@ -104,6 +105,7 @@ void weir__session_free(struct weir_drv_hconn *session) {
   weir__batch_free(session->batch);
   weir__mem_free(session->columns);
   weir__mem_free(session->notice);
+  weir__secret_free(session->secret);
   weir__mem_free(session->sql);
   weir__params_free(session->params);
   weir__notices_clear(&session->notices);

@@ -36,11 +36,13 @@
 #include "reactor.h"
 #include "sys/atomic.h"
 
+struct weir__ask;
 struct weir__engine;
 struct weir__pool;
 struct weir__slot;
 struct weir__driver;
 struct weir__params;
+struct weir__secret;
 
 enum weir__op_owner {
   WEIR_OP_NONE = 0,
@@ -96,6 +98,9 @@ struct weir_drv_hconn {
   struct weir_drv_rep_cred rep_cred;
   struct weir__lookup lookup;
   struct weir__job job;
+  struct weir__ask *ask;       /* guarded by credential.c's mutex */
+  struct weir__secret *secret; /* of an answer; rep_cred shows it */
+  uint64_t secret_expires;     /* seconds since 1970; 0: not known */
 
   /* On the reactor (remote.c). */
   struct weir__task task;

@@ -14,13 +14,19 @@
 #define BUILT WEIR_SETTING_BUILT
 #define OFF   WEIR_SETTING_ZERO_OFF
 
-/* Fields are uint32_t, or uint64_t for times, as the table's types say. */
+static bool is_wide(const struct weir__setting *setting) {
+  return setting->type == WEIR_SETTING_TIME ||
+         setting->type == WEIR_SETTING_HANDLE;
+}
+
+/* Fields are uint32_t, or uint64_t for times and handles, as the table's types
+ * say. */
 static uint64_t get_field(const struct weir__settings *s,
                           const struct weir__setting *setting) {
   const char *at = (const char *)s + setting->offset;
   uint64_t wide = 0;
   uint32_t narrow = 0;
-  if (setting->type == WEIR_SETTING_TIME) {
+  if (is_wide(setting)) {
     memcpy(&wide, at, sizeof wide);
     return wide;
   }
@@ -35,7 +41,7 @@ static void set_field(struct weir__settings *s,
   bool off = v == 0 && (setting->flags & OFF) != 0;
   uint64_t wide = off ? WEIR_NEVER : v;
   uint32_t narrow = off ? UINT32_MAX : (uint32_t)v;
-  if (setting->type == WEIR_SETTING_TIME) {
+  if (is_wide(setting)) {
     memcpy(at, &wide, sizeof wide);
   } else {
     memcpy(at, &narrow, sizeof narrow);
@@ -77,6 +83,8 @@ static const char *kind_of(enum weir__setting_type type) {
     return "must be a percentage from";
   case WEIR_SETTING_TIME:
     return "must be a time (ns, us, ms, s, min, h; s if none) from";
+  case WEIR_SETTING_HANDLE:
+    return "must be";
   case WEIR_SETTING_TEXT:
   case WEIR_SETTING_BOOL:
   case WEIR_SETTING_CHOICE:

@@ -53,6 +53,7 @@ struct weir__settings {
   uint64_t idle_timeout_ns;    /* longest a connection lies idle */
   uint64_t close_timeout_ns;   /* wait for the peer's end; 0 aborts at once */
   uint64_t probe_window_ns;    /* no probe if used that recently */
+  uint64_t credential;         /* handle; 0: none */
   uint32_t pooling;            /* 0: each acquire opens, each release closes */
   uint32_t strategy;           /* enum weir__strategy_kind */
   uint32_t min_pool_size;      /* <= max_pool_size */
@@ -73,7 +74,8 @@ enum weir__setting_type {
   WEIR_SETTING_COUNT,
   WEIR_SETTING_TIME,
   WEIR_SETTING_CHOICE,
-  WEIR_SETTING_PERCENT
+  WEIR_SETTING_PERCENT,
+  WEIR_SETTING_HANDLE
 };
 
 #define WEIR_SETTING_BUILT    1u  /* something acts on it */

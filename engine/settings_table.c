@@ -164,6 +164,12 @@ static const struct weir__setting table[] = {
           AT(max_connects),
           "Physical connects of the pool under way at once; 0 is Max Pool "
           "Size."),
+    {"Credential", "", "", "", "0",
+     "Handle of the credential to ask for a password or a token that the "
+     "string "
+     "does not give; 0 is none.",
+     0, (UINT64_C(1) << 53) - 1, WEIR_SETTING_HANDLE, BUILT | SHAPES,
+     AT(credential)},
     CHOICE("Pool Key",
            "canonical,exact",
            "",

@@ -160,6 +160,7 @@ const char *weir__setting_read(const struct weir__setting *setting,
   case WEIR_SETTING_BOOL:
     return read_bool(p, n, out);
   case WEIR_SETTING_COUNT:
+  case WEIR_SETTING_HANDLE:
     return read_count(p, n, out);
   case WEIR_SETTING_TIME:
     return read_time(p, n, out);
@@ -232,6 +233,7 @@ void weir__setting_write(const struct weir__setting *setting,
     (void)snprintf(buf, WEIR_SETTINGS_TEXT_MAX, "%" PRIu64 " %%", v);
     break;
   case WEIR_SETTING_COUNT:
+  case WEIR_SETTING_HANDLE:
   case WEIR_SETTING_TEXT:
   default:
     (void)snprintf(buf, WEIR_SETTINGS_TEXT_MAX, "%" PRIu64, v);
@@ -248,6 +250,10 @@ void weir__settings_range(const struct weir__setting *setting, char *buf) {
     break;
   case WEIR_SETTING_CHOICE:
     (void)snprintf(buf, WEIR_SETTINGS_TEXT_MAX, "one of %s", setting->choices);
+    break;
+  case WEIR_SETTING_HANDLE:
+    (void)snprintf(buf, WEIR_SETTINGS_TEXT_MAX,
+                   "a handle of weir_credential_open() in decimal, or 0");
     break;
   case WEIR_SETTING_TEXT:
     (void)snprintf(buf, WEIR_SETTINGS_TEXT_MAX, "at most %" PRIu64 " bytes",

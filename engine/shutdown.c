@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 
+#include "credential.h"
 #include "engine.h"
 #include "growth.h"
 #include "handle.h"
@@ -152,6 +153,7 @@ int weir__engine_shutdown(struct weir__engine *engine,
                           uint64_t deadline,
                           struct weir_error *err) {
   shut_pools(engine);
+  weir__credential_close_all(engine);
   if (!await_gone(engine, deadline)) {
     revoke_all(engine);
   }

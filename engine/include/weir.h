@@ -263,8 +263,9 @@ WEIR_API int32_t weir_driver_list(weir_h engine,
 /* A credential that the program supplies when a connection is being opened: an
  * access token, say.  Its handle goes into the connection string as a decimal
  * number, Credential=N; the pool's key holds that number and nothing of the
- * secret.  Each time a driver needs the credential, a request appears, which the
- * program answers; a connect that nobody answers for runs into its time-out. */
+ * secret.  Each time a driver needs a secret that the connection string does not
+ * give, a request appears, which the program answers; a connect that nobody
+ * answers for runs into its time-out. */
 
 /* Makes a credential.  Returns WEIR_E_HANDLE, WEIR_E_SPACE, WEIR_E_NOMEM,
  * WEIR_E_CLOSED.  Owns: *out_credential until weir_credential_close().  Does not
@@ -273,8 +274,9 @@ WEIR_API int32_t weir_credential_open(weir_h engine,
                                       weir_h *out_credential,
                                       struct weir_error *err);
 
-/* Ends a credential: its open requests fail, weir_credential_next() answers
- * WEIR_E_CLOSED, and later connects that need it fail.  Returns WEIR_OK or
+/* Ends a credential: its open requests fail, a weir_credential_next() that waits
+ * answers WEIR_E_CLOSED, and later connects that need it fail.  The end of the
+ * engine does the same.  Returns WEIR_OK or
  * WEIR_E_HANDLE.  Does not block. */
 WEIR_API int32_t weir_credential_close(weir_h credential);
 
@@ -297,7 +299,7 @@ struct weir_credential_request {
   char authority[512]; /* the issuer that the server named */
 };
 
-/* Waits up to timeout_ns for the next request of a credential.  Returns
+/* Waits up to timeout_ns (0 or more) for the next request of a credential.  Returns
  * WEIR_E_TIMEOUT, WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_ARG.  Several threads may
  * wait; each request goes to one.  Blocks: up to timeout_ns. */
 WEIR_API int32_t weir_credential_next(weir_h credential,
@@ -542,8 +544,8 @@ struct weir_param {
   double f;
 };
 
-/* Prepare the statement, or use what the connection has prepared before, as far
- * as the driver can. */
+/* Prepare the statement, or use what the connection has prepared before; a driver
+ * that cannot prepare runs it plainly. */
 #define WEIR_EXEC_PREPARED 1u
 
 struct weir_exec_opts {

@@ -428,9 +428,9 @@ int64_t weir__tls_binding(weir_drv_tls *t,
     return WEIR_DRV_E_INVALID;
   }
   ERR_clear_error();
-  int64_t rc = kind == WEIR_TLS_BINDING_END_POINT ? bind_end_point(t, p, cap)
-               : kind == WEIR_TLS_BINDING_UNIQUE  ? bind_unique(t, p, cap)
-                                                  : WEIR_DRV_E_UNSUPPORTED;
+  int64_t rc = kind == WEIR_DRV_TLS_BIND_END_POINT ? bind_end_point(t, p, cap)
+               : kind == WEIR_DRV_TLS_BIND_UNIQUE  ? bind_unique(t, p, cap)
+                                                   : WEIR_DRV_E_UNSUPPORTED;
   ERR_clear_error();
   return rc;
 }

@@ -24,10 +24,6 @@ struct weir__tls;
 /* Configurations (SSL_CTX) kept; the one unused longest goes first. */
 #define WEIR_TLS_CONFIGS_MAX      64u
 
-/* Channel bindings for weir__tls_binding(). */
-#define WEIR_TLS_BINDING_END_POINT 1 /* tls-server-end-point, RFC 5929 */
-#define WEIR_TLS_BINDING_UNIQUE    2 /* tls-unique, RFC 5929; TLS 1.2 only */
-
 /* One for each engine: cache of configurations and of session tickets.
  * Returns 0 or -ENOMEM.  free: every weir_drv_tls is closed; NULL is fine. */
 int weir__tls_new(struct weir__tls **out);
@@ -84,7 +80,7 @@ int64_t weir__tls_write(weir_drv_tls *t, const void *p, uint64_t n);
  * tickets and key updates that were fed have been dealt with. */
 int32_t weir__tls_pending(weir_drv_tls *t);
 
-/* Stores the channel binding of a kind (WEIR_TLS_BINDING_*).
+/* Stores the channel binding of a kind (WEIR_DRV_TLS_BIND_*).
  * Returns its length; WEIR_DRV_E_SPACE; WEIR_DRV_E_UNSUPPORTED: unknown kind,
  * or none in this version of TLS; WEIR_DRV_E_INVALID: handshake not done. */
 int64_t weir__tls_binding(weir_drv_tls *t, int32_t kind, void *p, uint64_t cap);

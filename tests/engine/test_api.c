@@ -15,6 +15,7 @@ Test(api, fails_without_an_error_struct, .timeout = 10) {
   weir_h lease = fixture_acquire(&f, pool);
   weir_h out = 77;
   struct weir_item item = {.struct_size = sizeof item};
+  struct weir_credential_request request = {.struct_size = sizeof request};
   struct weir_exec_opts odd = {.struct_size = sizeof odd, .flags = 2};
   struct weir_exec_opts late = {.struct_size = sizeof late, .timeout_ns = -2};
   char buf[8];
@@ -90,6 +91,16 @@ Test(api, fails_without_an_error_struct, .timeout = 10) {
       {weir_rollback_to(lease, "a", 1, NULL), WEIR_E_BUSY},
       {weir_rollback_to(lease, "\xff", 1, NULL), WEIR_E_ARG},
       {weir_rollback_to(0, "a", 1, NULL), WEIR_E_HANDLE},
+      {weir_credential_open(f.engine, NULL, NULL), WEIR_E_ARG},
+      {weir_credential_open(pool, &out, NULL), WEIR_E_HANDLE},
+      {weir_credential_next(0, 0, NULL, NULL), WEIR_E_ARG},
+      {weir_credential_next(0, 0, &request, NULL), WEIR_E_HANDLE},
+      {weir_credential_next(0, -1, &request, NULL), WEIR_E_ARG},
+      {weir_credential_answer(0, "x", 1, 0, NULL), WEIR_E_HANDLE},
+      {weir_credential_answer(0, NULL, 1, 0, NULL), WEIR_E_ARG},
+      {weir_credential_refuse(0, "x", 1, NULL), WEIR_E_HANDLE},
+      {weir_credential_refuse(0, NULL, 1, NULL), WEIR_E_ARG},
+      {weir_credential_close(0), WEIR_E_HANDLE},
       {weir_cancel(0), WEIR_E_HANDLE},
       {weir_rows_free(0), WEIR_E_HANDLE},
   };

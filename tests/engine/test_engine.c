@@ -48,6 +48,7 @@ static int try_every_call(weir_h pool, weir_h lease) {
   struct weir_error err = {.struct_size = sizeof err};
   struct weir_pool_stats stats = {.struct_size = sizeof stats};
   struct weir_item item = {.struct_size = sizeof item};
+  struct weir_credential_request request = {.struct_size = sizeof request};
   char buf[64];
   uint64_t need = 0;
   uint32_t n = 0;
@@ -71,6 +72,16 @@ static int try_every_call(weir_h pool, weir_h lease) {
       weir_exec(lease, "x", 1, NULL, &err),
       weir_next(lease, &item, &err),
       weir_cancel(lease),
+      weir_begin(lease, 0, &err),
+      weir_commit(lease, &err),
+      weir_rollback(lease, &err),
+      weir_save(lease, "a", 1, &err),
+      weir_rollback_to(lease, "a", 1, &err),
+      weir_credential_open(f.engine, &out, &err),
+      weir_credential_next(1, 0, &request, &err),
+      weir_credential_answer(1, "x", 1, 0, &err),
+      weir_credential_refuse(1, "x", 1, &err),
+      weir_credential_close(1),
       weir_rows_free(lease),
   };
   for (int i = 0; i < (int)(sizeof results / sizeof results[0]); i++) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Every allocation fails once, through a whole life of an engine: no crash, no
  * leak (AddressSanitizer looks), and the next life is as good as ever. */
+#include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -46,6 +48,55 @@ static int use_params(struct fixture *own, weir_h lease) {
     }
   }
   cr_assert(expected(rc), "parameters answered %d", rc);
+  return rc == WEIR_OK;
+}
+
+struct supplier {
+  weir_h credential;
+  pthread_t thread;
+};
+
+/* Answers until the credential is closed. */
+static void *supply(void *arg) {
+  const struct supplier *s = arg;
+  int rc;
+  do {
+    struct weir_credential_request r = {.struct_size = sizeof r};
+    rc = weir_credential_next(s->credential, FIXTURE_S, &r, NULL);
+    while (rc == WEIR_OK &&
+           weir_credential_answer(r.request, "t", 1, 0, NULL) == WEIR_E_NOMEM) {
+    }
+  } while (rc == WEIR_OK || rc == WEIR_E_TIMEOUT || rc == WEIR_E_NOMEM);
+  return NULL;
+}
+
+/* 1 if all went well. */
+static int use_credential(weir_h engine) {
+  char text[160];
+  struct weir_error err = {.struct_size = sizeof err};
+  struct supplier s = {.credential = 0};
+  weir_h pool = 0;
+  weir_h lease = 0;
+  int rc = weir_credential_open(engine, &s.credential, &err);
+  cr_assert(expected(rc), "credential answered %d", rc);
+  if (rc != WEIR_OK) {
+    return 0;
+  }
+  cr_assert_eq(pthread_create(&s.thread, NULL, supply, &s), 0);
+  (void)snprintf(
+      text, sizeof text,
+      "Driver=mock;Mock Strict=true;Mock Bearer=true;Credential=%llu",
+      (unsigned long long)s.credential);
+  rc = weir_pool_open(engine, text, strlen(text), &pool, &err);
+  cr_assert(expected(rc), "open answered %d", rc);
+  if (rc == WEIR_OK) {
+    rc = weir_acquire(pool, 5 * FIXTURE_S, &lease, &err);
+    cr_assert(expected(rc), "acquire answered %d", rc);
+    cr_assert_eq(rc == WEIR_OK ? weir_release(lease) : WEIR_OK, WEIR_OK);
+    cr_assert_eq(weir_pool_close(pool), WEIR_OK);
+  }
+  cr_assert_eq(weir_credential_close(s.credential), WEIR_OK);
+  (void)pthread_join(s.thread, NULL);
   return rc == WEIR_OK;
 }
 
@@ -108,7 +159,8 @@ static int use_engine(void) {
   if (rc != WEIR_OK) {
     return 0;
   }
-  int good = use_pool(engine);
+  int good = use_credential(engine);
+  good = use_pool(engine) && good;
   cr_assert_eq(weir_engine_shutdown(engine, 5 * FIXTURE_S, &err), WEIR_OK, "%s",
                err.message);
   return good;

@@ -246,6 +246,27 @@ static void try_txn(struct scratch *s, struct stress_random *r) {
   must_refuse("save", weir_save(h, NULL, any_length(r), fill(&s->err, r)));
 }
 
+static void try_credential(struct scratch *s, struct stress_random *r) {
+  struct text t = any_text(r, UINT64_C(1) << 20);
+  weir_h h = any_handle(r);
+  weir_h out = 0;
+  int rc = weir_credential_open(h, &out, fill(&s->err, r));
+  known("credential_open", rc);
+  must_refuse("credential_open", weir_credential_open(h, NULL, NULL));
+  known("credential_next",
+        weir_credential_next(rc == WEIR_OK ? out : h, any_timeout(r),
+                             fill(&s->a, r), fill(&s->err, r)));
+  must_refuse("credential_answer",
+              weir_credential_answer(h, t.p, t.n, 0, fill(&s->err, r)));
+  must_refuse(
+      "credential_refuse",
+      weir_credential_refuse(h, t.p, t.p == NULL ? t.n : 1, fill(&s->err, r)));
+  if (rc == WEIR_OK && weir_credential_close(out) != WEIR_OK) {
+    stress_broken("credential_close", rc);
+  }
+  must_refuse("credential_close", weir_credential_close(h));
+}
+
 /* Two parameters, of which anything may be wrong but where they are. */
 static void try_params(struct scratch *s, struct stress_random *r) {
   struct weir_param params[2];
@@ -303,8 +324,8 @@ static void renew(void) {
 }
 
 static void (*const tries[])(struct scratch *s, struct stress_random *r) = {
-    try_engine, try_names, try_list, try_open,   try_pool,
-    try_exec,   try_lease, try_txn,  try_params, try_exec};
+    try_engine, try_names, try_list,   try_open, try_pool,      try_exec,
+    try_lease,  try_txn,   try_params, try_exec, try_credential};
 
 static void *work(void *arg) {
   struct stress_random r = *(struct stress_random *)arg;
@@ -349,6 +370,7 @@ static void misuse_afterwards(long seed) {
     try_lease(s, &r);
     try_txn(s, &r);
     try_params(s, &r);
+    try_credential(s, &r);
     try_names(s, &r);
     must_refuse("acquire", weir_acquire(pool, 0, &out, NULL));
     must_refuse("shutdown", weir_engine_shutdown(engine, 0, NULL));

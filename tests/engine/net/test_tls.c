@@ -677,14 +677,14 @@ Test(tls, binds_to_the_server_s_certificate) {
   struct session s = session_with(&good, 0);
   shaken(&s);
   cr_assert_eq(X509_digest(good.x509, EVP_sha256(), theirs, &n), 1);
-  cr_assert_eq(weir__tls_binding(s.client, WEIR_TLS_BINDING_END_POINT, ours,
+  cr_assert_eq(weir__tls_binding(s.client, WEIR_DRV_TLS_BIND_END_POINT, ours,
                                  sizeof ours),
                32);
   cr_assert_arr_eq(ours, theirs, 32);
   cr_assert_eq(
-      weir__tls_binding(s.client, WEIR_TLS_BINDING_END_POINT, ours, 31),
+      weir__tls_binding(s.client, WEIR_DRV_TLS_BIND_END_POINT, ours, 31),
       WEIR_DRV_E_SPACE);
-  cr_assert_eq(weir__tls_binding(s.client, WEIR_TLS_BINDING_UNIQUE, ours, 64),
+  cr_assert_eq(weir__tls_binding(s.client, WEIR_DRV_TLS_BIND_UNIQUE, ours, 64),
                WEIR_DRV_E_UNSUPPORTED);
   cr_assert_eq(weir__tls_binding(s.client, 77, ours, 64),
                WEIR_DRV_E_UNSUPPORTED);
@@ -702,7 +702,7 @@ Test(tls, binds_to_the_session_in_1_2) {
                        : SSL_get_peer_finished(s.peer, theirs, sizeof theirs);
     cr_assert_eq(weir__tls_resumed(s.client), resumed);
     cr_assert_eq(
-        weir__tls_binding(s.client, WEIR_TLS_BINDING_UNIQUE, ours, sizeof ours),
+        weir__tls_binding(s.client, WEIR_DRV_TLS_BIND_UNIQUE, ours, sizeof ours),
         (int64_t)n);
     cr_assert_arr_eq(ours, theirs, n);
     end_keeping_server(&s);
