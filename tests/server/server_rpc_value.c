@@ -267,7 +267,9 @@ static void set_money(struct tdsd_value *out, size_t len, uint64_t raw) {
 }
 
 /* From 1753 to 9999, in days since 1900 and three hundredths of a second. */
-static int set_datetime(const struct job *job, size_t len, uint64_t raw) {
+static int set_datetime(const struct tdsd_rpc_job *job,
+                        size_t len,
+                        uint64_t raw) {
   struct tdsd_value *out = job->out;
   if (len == 4) {
     out->type.kind = TDSD_SMALLDATETIME;
@@ -275,11 +277,12 @@ static int set_datetime(const struct job *job, size_t len, uint64_t raw) {
     out->ticks = (int64_t)(raw >> 16) * INT64_C(600000000);
     return (raw >> 16) < MINUTES_A_DAY
                ? 0
-               : does_not_fit(job, "a time of day", (size_t)(raw >> 16));
+               : tdsd_rpc_does_not_fit(job, "a time of day",
+                                       (size_t)(raw >> 16));
   }
   int32_t days = (int32_t)(uint32_t)raw;
   if (days < DAYS_1753 || days > DAYS_9999 || (raw >> 32) >= TICKS_A_DAY) {
-    return does_not_fit(job, "a date out of range, a length", len);
+    return tdsd_rpc_does_not_fit(job, "a date out of range, a length", len);
   }
   out->days = DAYS_1900 + days;
   out->ticks = ((int64_t)(raw >> 32) * 100000 + 1) / 3;
