@@ -92,11 +92,11 @@ static const char *const mixes[] = {
     "79 07000000 fe 0000 e000 0000000000000000",
     (COLUMNS "a9 0200 0100 " ROW "ff 1100 c100 0100000000000000 "
              "79 00000000 fe 0000 e000 0000000000000000"),
-    "79 00000000 ac 0000 02 40006100 01 00000000 0000 26 04 04 2a000000 "
-    "fe 0000 e000 0000000000000000",
-    "ac 0000 02 40006100 01 00000000 0000 26 04 00 79 00000000 "
-    "ac 0100 00 01 00000000 0000 e7 0200 0904d00034 0200 6100 "
-    "fe 0000 e000 0000000000000000",
+    ("79 00000000 ac 0000 02 40006100 01 00000000 0000 26 04 04 2a000000 "
+     "fe 0000 e000 0000000000000000"),
+    ("ac 0000 02 40006100 01 00000000 0000 26 04 00 79 00000000 "
+     "ac 0100 00 01 00000000 0000 e7 0200 0904d00034 0200 6100 "
+     "fe 0000 e000 0000000000000000"),
     (COLUMNS "a4 0500 01 0100 6100 a5 0300 010100 a9 0200 0100 " ROW
              "a9 0200 0100 " ROWS("01") INFO "79 00000000 fe 0000 e000 "
                                              "0000000000000000"),
@@ -143,7 +143,7 @@ static void exec_bytes(const uint8_t *p, size_t n, const char *what) {
 
 /* Alone, and in the middle of a result, before anything and behind the end. */
 Test(scenarios, scenario_165_no_token_ends_the_process, .timeout = 60) {
-  static const char *const before[] = {"", COLUMNS, COLUMNS ROW, INFO, DONE};
+  static const char *const before[] = {"", COLUMNS, (COLUMNS ROW), INFO, DONE};
   for (size_t i = 0; i < sizeof before / sizeof before[0]; i++) {
     for (unsigned token = 0; token <= 0xFF; token++) {
       char what[160];
