@@ -91,8 +91,10 @@ Test(codepage, of_every_language_of_windows_collations, .timeout = 5) {
   }
 }
 
-/* rust-mssql-driver#153 looked at another bit. */
-Test(codepage, is_utf8_if_bit_26_says_so_whatever_else, .timeout = 5) {
+/* Report 32: rust-mssql-driver#153 looked at another bit. */
+Test(codepage,
+     report_32_is_utf8_if_bit_26_says_so_whatever_else,
+     .timeout = 5) {
   static const uint8_t utf8[5] = {0x11, 0x04, 0xD0, 0x04, 0xC0};
   static const uint8_t others[5] = {0x11, 0x04, 0xF0, 0xFB, 0x00};
   cr_expect_eq(tds_text_charset(utf8), TDS_CHARSET_UTF8);

@@ -131,6 +131,26 @@ Test(scenarios, scenario_162_a_stream_out_of_step_dooms_it, .timeout = 5) {
   }
 }
 
+/* Report 33, mssql-extension#323 and #227: RETURNSTATUS is four bytes, and
+ * FEATUREEXTACK runs to its FF; both were read as if a length came first. */
+Test(scenarios, report_33_tokens_without_a_length, .timeout = 5) {
+  static const char *const features[] = {"ae 0a 01000000 01 ff ",
+                                         "ae 0a 01000000 00 ff ", "ae ff "};
+  for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
+    struct fake f;
+    char answer[1024] = ACK;
+    append(answer, features[i]);
+    append(answer, ENV DONE);
+    fake_open(&f, OPTIONS);
+    fake_hex(&f, PRELOGIN_REPLY);
+    fake_reply_hex(&f, answer);
+    fake_reply_hex(&f, "79 04000000 fe 0000 e000 0000000000000000");
+    cr_expect_eq(fake_connect(&f), WEIR_DRV_DONE, "%zu: %s", i, f.message);
+    cr_expect_eq(fake_exec(&f, "exec p"), WEIR_DRV_DONE, "%s", f.message);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+}
+
 /* ------------------------------------------------------------- scenario 165 */
 
 static void exec_bytes(const uint8_t *p, size_t n, const char *what) {
