@@ -14,6 +14,8 @@
 #include "sink.h"
 #include "tds_decode.h"
 #include "tds_limits.h"
+#include "tds_packet.h"
+#include "tds_prelogin.h"
 
 #define FIELDS_MAX 512
 
@@ -244,6 +246,102 @@ Test(lies, at_every_byte_are_survived, .timeout = 110) {
     free(p);
   }
 }
+
+/* ------------------------------------------------------ below the tokens */
+
+#define BODY 40u
+
+/* A body in packets of BODY bytes.  Returns the wire and its length. */
+static uint8_t *packets(const uint8_t *p, size_t n, size_t *out) {
+  uint8_t *wire = malloc(n + (n / BODY + 1) * TDS_PACKET_HEAD);
+  size_t o = 0;
+  cr_assert_not_null(wire);
+  for (size_t at = 0; at < n; at += BODY) {
+    size_t k = n - at < BODY ? n - at : BODY;
+    tds_packet_head(wire + o, TDS_PKT_REPLY, at + k == n ? TDS_ST_EOM : 0, k,
+                    1);
+    memcpy(wire + o + TDS_PACKET_HEAD, p + at, k);
+    o += TDS_PACKET_HEAD + k;
+  }
+  *out = o;
+  return wire;
+}
+
+/* Whether a client would believe that a stream of packets holds one whole
+ * answer and nothing else. */
+static bool is_believed(const uint8_t *wire, size_t n) {
+  struct tds_packet_reader reader = {.limit = 4096};
+  struct tds_span in = {wire, n};
+  struct tds_span body = {NULL, 0};
+  struct fake_bytes message = {0};
+  int rc = 0;
+  while ((rc = tds_packet_next(&reader, &in, &body)) == TDS_PACKET_DATA) {
+    fake_add(&message, body.p, body.n);
+  }
+  fake_add(&message, "", 0);
+  bool believed = false;
+  if (rc == TDS_PACKET_END && in.n == 0) {
+    struct outcome o = decode(message.p, message.n);
+    believed = o.ok;
+    free(o.log);
+  }
+  free(message.p);
+  return believed;
+}
+
+Test(lies, scenario_166_about_the_lengths_of_packets, .timeout = 30) {
+  for (size_t i = 0; i < n_responses; i++) {
+    size_t n = 0;
+    size_t wire_n = 0;
+    uint8_t *p = fake_unhex(responses[i].hex, &n);
+    uint8_t *wire = packets(p, n, &wire_n);
+    struct outcome truth = decode(p, n);
+    cr_expect_eq(is_believed(wire, wire_n), truth.ok, "%s", responses[i].name);
+    for (size_t at = 0; at < wire_n; at += BODY + TDS_PACKET_HEAD) {
+      unsigned was = tds_u16be(wire + at + 2);
+      const unsigned lies[] = {0,       1,       7,      8,      was - 1,
+                               was + 1, was + 8, 0x1001, 0x7FFF, 0xFFFF};
+      for (size_t k = 0; k < sizeof lies / sizeof lies[0]; k++) {
+        if (lies[k] != was) {
+          tds_put16be(wire + at + 2, lies[k]);
+          cr_expect(!is_believed(wire, wire_n), "%s, packet at %zu: %u bytes",
+                    responses[i].name, at, lies[k]);
+        }
+      }
+      tds_put16be(wire + at + 2, was);
+    }
+    free(truth.log);
+    free(wire);
+    free(p);
+  }
+}
+
+/* Every offset and length of a PRELOGIN reply.  A lie that stays inside the
+ * message may point at other bytes, never outside. */
+Test(lies, scenario_166_about_the_options_of_prelogin, .timeout = 5) {
+  size_t n = 0;
+  uint8_t *p = fake_unhex("00 001a 0006 01 0020 0001 02 0021 0001 03 0022 0000 "
+                          "04 0022 0001 ff 10000fa00000 02 00 00",
+                          &n);
+  struct tds_prelogin truth;
+  const char *why = NULL;
+  cr_assert_eq(tds_prelogin_read(p, n, &truth, &why), TDS_OK, "%s", why);
+  for (size_t at = 1; at < 25; at += at % 5 == 1 ? 2 : 3) {
+    unsigned was = tds_u16be(p + at);
+    for (unsigned lie = 0; lie <= 0xFFFF; lie += lie < 64 ? 1 : 499) {
+      struct tds_prelogin reply = {0};
+      bool outside = at % 5 == 1 ? lie > n : lie > n - tds_u16be(p + at - 2);
+      tds_put16be(p + at, lie);
+      int rc = tds_prelogin_read(p, n, &reply, &why);
+      cr_expect(rc == TDS_OK || rc == TDS_E_PROTO);
+      cr_expect(!outside || rc == TDS_E_PROTO, "byte %zu: %u", at, lie);
+    }
+    tds_put16be(p + at, was);
+  }
+  free(p);
+}
+
+/* ---------------------------------------------------------- inside a token */
 
 /* Lengths inside tokens that are gathered whole: a text that claims more than
  * its token has. */

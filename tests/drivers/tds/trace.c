@@ -31,13 +31,13 @@ static void add_message(struct trace *t, struct fake_bytes *body, bool pre) {
   memset(body, 0, sizeof *body);
 }
 
-/* One packet of the server.  Returns 0, or -1. */
-static int add_packet(struct trace *t,
-                      struct tds_packet_reader *r,
-                      struct fake_bytes *body,
-                      const uint8_t *p,
-                      size_t n,
-                      bool *prelogin) {
+/* Bytes of the server.  Returns 0, or -1. */
+static int add_bytes(struct trace *t,
+                     struct tds_packet_reader *r,
+                     struct fake_bytes *body,
+                     const uint8_t *p,
+                     size_t n,
+                     bool *prelogin) {
   struct tds_span in = {p, n};
   struct tds_span part = {NULL, 0};
   int rc = 0;
@@ -60,7 +60,24 @@ static void look_at_client(struct trace *t, const uint8_t *p, size_t n) {
   }
 }
 
-static int join(struct trace *t) {
+/* One packet of the server, in pieces.  Returns 0, or -1. */
+static int add_packet(struct trace *t,
+                      struct tds_packet_reader *r,
+                      struct fake_bytes *body,
+                      const struct tds_span *packet,
+                      size_t piece,
+                      bool *prelogin) {
+  int rc = 0;
+  for (size_t at = 0; at < packet->n && rc == 0;) {
+    size_t left = packet->n - at;
+    size_t k = piece == 0 || piece > left ? left : piece;
+    rc = add_bytes(t, r, body, packet->p + at, k, prelogin);
+    at += k;
+  }
+  return rc;
+}
+
+static int join(struct trace *t, size_t piece) {
   struct tds_packet_reader r;
   struct fake_bytes body = {0};
   bool prelogin = false;
@@ -78,7 +95,8 @@ static int join(struct trace *t) {
       prelogin = n > 0 && p[0] == PRELOGIN;
       look_at_client(t, p, n);
     } else if (rc == 0) {
-      rc = add_packet(t, &r, &body, p, n, &prelogin);
+      struct tds_span packet = {p, n};
+      rc = add_packet(t, &r, &body, &packet, piece, &prelogin);
     }
     free(p);
   }
@@ -89,7 +107,7 @@ static int join(struct trace *t) {
   return rc;
 }
 
-int trace_load(struct trace *t, const char *path) {
+int trace_load(struct trace *t, const char *path, size_t piece) {
   json_error_t error;
   memset(t, 0, sizeof *t);
   t->root = json_load_file(path, JSON_ALLOW_NUL, &error);
@@ -103,7 +121,7 @@ int trace_load(struct trace *t, const char *path) {
   }
   t->id = json_string_value(json_object_get(t->root, "id"));
   t->client = json_string_value(json_object_get(t->root, "client"));
-  return join(t);
+  return join(t, piece);
 }
 
 void trace_free(struct trace *t) {
@@ -112,6 +130,21 @@ void trace_free(struct trace *t) {
   }
   free(t->messages);
   json_decref(t->root);
+}
+
+bool trace_same(const struct trace *a, const struct trace *b) {
+  if (a->n_messages != b->n_messages) {
+    return false;
+  }
+  for (size_t i = 0; i < a->n_messages; i++) {
+    const struct trace_message *m = &a->messages[i];
+    const struct trace_message *n = &b->messages[i];
+    if (m->prelogin != n->prelogin || m->n != n->n ||
+        (m->n > 0 && memcmp(m->p, n->p, m->n) != 0)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /* ----------------------------------------------------------------- decoding */

@@ -26,8 +26,9 @@ struct trace {
   char why[300]; /* why it could not be loaded or replayed */
 };
 
-/* Loads a file.  Returns 0, or -1 with why filled. */
-int trace_load(struct trace *t, const char *path);
+/* Loads a file; its packets are read in pieces of `piece` bytes (0: whole).
+ * Returns 0, or -1 with why filled. */
+int trace_load(struct trace *t, const char *path, size_t piece);
 void trace_free(struct trace *t);
 
 /* Decodes all messages, in pieces of `piece` bytes (0: whole) or drawn from
@@ -36,6 +37,9 @@ void trace_free(struct trace *t);
  * {number, class, state, line, message}, "counts" and "sizes" (of messages); a
  * verdict of the decoder with why filled. */
 int trace_decode(struct trace *t, size_t piece, uint32_t seed, json_t **out);
+
+/* Whether two traces have the same messages. */
+bool trace_same(const struct trace *a, const struct trace *b);
 
 /* Compares with what the client recorded.  Returns 0, or -1 with why filled. */
 int trace_compare(struct trace *t, json_t *seen);
