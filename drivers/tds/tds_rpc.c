@@ -56,6 +56,14 @@ void tds_rpc_clear(struct tds_rpc *r) {
   memset(&r->text, 0, sizeof r->text);
 }
 
+void tds_rpc_secret(struct tds_rpc *r, bool on) {
+  uint32_t flags = on ? WEIR_DRV_V_SECRET : 0;
+  if (r->bytes.flags != flags) {
+    tds_buf_fini(&r->bytes);
+    r->bytes.flags = flags;
+  }
+}
+
 /* ------------------------------------------------------------------- pieces */
 
 static int add_piece(struct tds_rpc *r, const struct piece *piece) {
