@@ -184,6 +184,9 @@ static weir_drv_status set_arg(struct weir_drv_conn *c,
   weir_drv_status rc = set_name(c, t, p, i, a);
   a->value = p->value;
   a->returns = (p->flags & WEIR_DRV_PARAM_OUT) != 0;
+  if ((a->value.flags & WEIR_DRV_V_SECRET) != 0) {
+    c->exec.secret = true;
+  }
   if (rc == TDS_NEXT && is_empty_lie(&a->value)) {
     return refuse_arg(c, t, a, ": the value has a length and no bytes");
   }
@@ -492,6 +495,7 @@ weir_drv_status tds_exec_call(struct weir_drv_conn *c, struct tds_turn *t) {
   uint32_t lead = 0;
   tds_request_clear(c);
   tds_rpc_clear(&c->exec.rpc);
+  tds_rpc_secret(&c->exec.rpc, c->exec.secret);
   c->exec.rpc.back = c->exec.back;
   if (put_heads(c, &front, &lead) != TDS_OK) {
     return no_memory(c, t);
@@ -500,9 +504,21 @@ weir_drv_status tds_exec_call(struct weir_drv_conn *c, struct tds_turn *t) {
   if (rc != TDS_NEXT) {
     return rc;
   }
-  return tds_out_expect(c, lead, front) == TDS_OK
-             ? tds_request_begin(c, TDS_OP_EXEC, &rpc_source)
-             : no_memory(c, t);
+  if (tds_out_expect(c, lead, front) != TDS_OK) {
+    return no_memory(c, t);
+  }
+  if (c->exec.secret) {
+    tds_link_secret(&c->link, true);
+  }
+  return tds_request_begin(c, TDS_OP_EXEC, &rpc_source);
+}
+
+void tds_exec_sent(struct weir_drv_conn *c) {
+  if (c->exec.secret) {
+    tds_link_secret(&c->link, false);
+    tds_rpc_clear(&c->exec.rpc);
+    tds_rpc_secret(&c->exec.rpc, false);
+  }
 }
 
 weir_drv_status tds_exec_again(struct weir_drv_conn *c, struct tds_turn *t) {
@@ -596,7 +612,9 @@ void tds_exec_end(struct weir_drv_conn *c) {
   struct tds_buf *kept[] = {&e->args, &e->types};
   tds_out_clear(c);
   tds_rpc_clear(&e->rpc);
+  tds_rpc_secret(&e->rpc, false);
   e->sql.n = 0;
+  e->secret = false;
   if (e->back != NULL) {
     c->drv->mem.release(c->drv->mem.ctx, e->back);
     e->back = NULL;

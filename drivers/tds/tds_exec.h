@@ -32,6 +32,7 @@ struct tds_exec {
   struct tds_buf types; /* the declarations, UTF-8 */
   uint64_t types_bytes; /* as UTF-16 */
   struct tds_rpc rpc;
+  bool secret;  /* a value is: what holds it is wiped */
   bool prepare; /* through "weir.stmt" */
   uint32_t at;  /* what CHECK looks at: 0 the statement, then arguments */
   struct tds_measure measure;
@@ -88,6 +89,9 @@ const uint8_t *tds_exec_collation(const struct weir_drv_conn *c);
 
 /* The declarations of the parameters; p NULL: there are none. */
 struct tds_span tds_exec_types(const struct weir_drv_conn *c);
+
+/* The request has left, or never will. */
+void tds_exec_sent(struct weir_drv_conn *c);
 
 /* Lets go of what belongs to the caller and of large buffers; the operation is
  * over. */

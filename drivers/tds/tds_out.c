@@ -116,23 +116,47 @@ static bool is_named(const struct tds_arg *a, const struct tds_decoder *d) {
                      a->name.n) == 0;
 }
 
+/* The output of that argument, if it is one.  Outputs are in the order of the
+ * arguments. */
+static struct tds_output *find_arg(const struct weir_drv_conn *c,
+                                   uint32_t arg) {
+  uint32_t n = 0;
+  struct tds_output *all = outputs(c, &n);
+  uint32_t low = 0;
+  while (low < n) {
+    uint32_t middle = low + (n - low) / 2;
+    if (all[middle].arg == arg) {
+      return &all[middle];
+    }
+    if (all[middle].arg < arg) {
+      low = middle + 1;
+    } else {
+      n = middle;
+    }
+  }
+  return NULL;
+}
+
+/* Name and ordinal nearly always agree, so the ordinal is looked at first. */
 static struct tds_output *find(const struct weir_drv_conn *c) {
   const struct tds_decoder *d = &c->decoder;
   uint32_t n = 0;
   uint32_t n_args = 0;
   struct tds_output *all = outputs(c, &n);
   const struct tds_arg *args = tds_exec_args(c, &n_args);
-  for (uint32_t i = 0; i < n && d->value_name_n > 0; i++) {
+  struct tds_output *by_ordinal = d->column >= c->outputs.lead
+                                      ? find_arg(c, d->column - c->outputs.lead)
+                                      : NULL;
+  if (d->value_name_n == 0 ||
+      (by_ordinal != NULL && is_named(&args[by_ordinal->arg], d))) {
+    return by_ordinal;
+  }
+  for (uint32_t i = 0; i < n; i++) {
     if (is_named(&args[all[i].arg], d)) {
       return &all[i];
     }
   }
-  for (uint32_t i = 0; i < n; i++) {
-    if (all[i].arg + c->outputs.lead == d->column) {
-      return &all[i];
-    }
-  }
-  return NULL;
+  return by_ordinal;
 }
 
 void tds_out_take(struct weir_drv_conn *c) {

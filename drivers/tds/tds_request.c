@@ -70,6 +70,7 @@ weir_drv_status tds_request_cancelled(struct weir_drv_conn *c,
                                       struct tds_turn *t) {
   (void)tds_fail(t->err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_CANCELLED,
                  WEIR_DRV_RETRY_SAME, "cancelled before it was sent");
+  tds_exec_sent(c);
   (void)tds_conn_go(c, TDS_STEP_IDLE);
   return tds_conn_end(c, t, WEIR_DRV_FAIL);
 }
@@ -83,6 +84,7 @@ weir_drv_status tds_request_send(struct weir_drv_conn *c, struct tds_turn *t) {
     }
     /* On a broken stream the server's last words may still be there. */
     if (rc < 0 || q->complete) {
+      tds_exec_sent(c);
       return tds_conn_go(c, TDS_STEP_READ);
     }
     if (c->cancelled && !q->started) {

@@ -56,6 +56,14 @@ void tds_rpc_clear(struct tds_rpc *r) {
   memset(&r->text, 0, sizeof r->text);
 }
 
+void tds_rpc_secret(struct tds_rpc *r, bool on) {
+  uint32_t flags = on ? WEIR_DRV_V_SECRET : 0;
+  if (r->bytes.flags != flags) {
+    tds_buf_fini(&r->bytes);
+    r->bytes.flags = flags;
+  }
+}
+
 /* ------------------------------------------------------------------- pieces */
 
 static int add_piece(struct tds_rpc *r, const struct piece *piece) {
@@ -114,14 +122,27 @@ int tds_rpc_head(struct tds_rpc *r,
   return tds_rpc_add(r, out, n);
 }
 
+/* xml begins with a byte order mark, as the server itself sends it: without one
+ * the server has to guess from the first character. */
+static bool needs_mark(const struct tds_hint *type, struct tds_span s) {
+  static const uint8_t mark[3] = {0xEF, 0xBB, 0xBF};
+  bool has = s.n >= sizeof mark && memcmp(s.p, mark, sizeof mark) == 0;
+  return type->kind == TDS_KIND_XML && s.n > 0 && !has;
+}
+
 int tds_rpc_long(struct tds_rpc *r,
                  const struct tds_hint *type,
                  struct tds_span s,
                  uint64_t bytes,
                  uint8_t charset) {
-  uint8_t out[12];
+  uint8_t out[12 + 2];
   bool null = s.p == NULL;
-  size_t n = tds_param_lead(type, null, bytes, out);
+  bool mark = !null && needs_mark(type, s);
+  size_t n = tds_param_lead(type, null, bytes + (mark ? 2 : 0), out);
+  if (mark) {
+    tds_put16(out + n, 0xFEFF);
+    n += 2;
+  }
   int rc = tds_rpc_add(r, out, n);
   if (rc == TDS_OK && !null) {
     rc = tds_rpc_refer(r, s.p, s.n, charset);

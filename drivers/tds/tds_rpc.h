@@ -34,6 +34,10 @@ void tds_rpc_fini(struct tds_rpc *r);
 /* Empties it, and gives back what only an unusually large call needed. */
 void tds_rpc_clear(struct tds_rpc *r);
 
+/* What is copied from here on is secret, and wiped with the memory; or not.  The
+ * call must be empty. */
+void tds_rpc_secret(struct tds_rpc *r, bool on);
+
 /* Each returns TDS_OK or TDS_E_NOMEM. */
 
 /* Appends n bytes: a copy, or where they are, in a charset (TDS_CHARSET_NONE and

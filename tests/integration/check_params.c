@@ -331,6 +331,166 @@ static void check_churn(void) {
   }
 }
 
+/* ------------------------------------------------------------- random values */
+
+static uint64_t state = 20261130;
+
+static unsigned draw(unsigned n) {
+  state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (unsigned)(state >> 33) % n;
+}
+
+static size_t draw_digits(char *to, unsigned n) {
+  for (unsigned i = 0; i < n; i++) {
+    to[i] = (char)('0' + (i == 0 && n > 1 ? 1 + draw(9) : draw(10)));
+  }
+  to[n] = '\0';
+  return n;
+}
+
+static void draw_decimal(char *hint, char *text) {
+  unsigned precision = 2 + draw(37);
+  unsigned scale = draw(precision);
+  unsigned whole = 1 + draw(precision - scale);
+  size_t n = 0;
+  if (draw(2) == 1) {
+    text[n++] = '-';
+  }
+  n += draw_digits(text + n, whole);
+  if (scale > 0) {
+    text[n++] = '.';
+    for (unsigned i = 0; i < scale; i++) {
+      text[n++] = (char)('1' + draw(9));
+    }
+    text[n] = '\0';
+  } else if (strcmp(text, "-0") == 0) {
+    (void)strcpy(text, "0");
+  }
+  (void)snprintf(hint, 40, "%s(%u,%u)", draw(2) == 1 ? "decimal" : "numeric",
+                 precision, scale);
+}
+
+/* datetime2, datetimeoffset, time and date, in each scale. */
+static void draw_moment(char *hint, char *text) {
+  static const char *const kinds[] = {"datetime2", "datetimeoffset", "time"};
+  unsigned kind = draw(3);
+  unsigned scale = draw(8);
+  size_t n = 0;
+  if (kind < 2) {
+    n = (size_t)snprintf(text, 50, "%04u-%02u-%02uT", 2 + draw(9997),
+                         1 + draw(12), 1 + draw(28));
+  }
+  n += (size_t)snprintf(text + n, 50, "%02u:%02u:%02u", draw(24), draw(60),
+                        draw(60));
+  if (scale > 0) {
+    text[n++] = '.';
+    for (unsigned i = 0; i < scale; i++) {
+      text[n++] = (char)('0' + draw(10));
+    }
+    text[n] = '\0';
+  }
+  if (kind == 1) {
+    unsigned minutes = draw(841);
+    (void)snprintf(text + n, 30, "%c%02u:%02u",
+                   minutes > 0 && draw(2) == 1 ? '-' : '+', minutes / 60,
+                   minutes % 60);
+  }
+  (void)snprintf(hint, 40, "%s(%u)", kinds[kind], scale);
+}
+
+static void draw_text(char *hint, char *text) {
+  static const char *const parts[] = {
+      "a", " ", "\xC3\xB3", "\xE2\x82\xAC", "\xE4\xB8\xAD", "\xF0\x9F\x98\x80"};
+  bool wide = draw(2) == 1;
+  unsigned most = draw(12);
+  text[0] = '\0';
+  for (unsigned i = 0; i < most; i++) {
+    (void)strcat(text, parts[draw(wide ? 6 : 4)]);
+  }
+  (void)snprintf(hint, 40, "%s%s", wide ? "nvarchar" : "varchar",
+                 draw(2) == 1 ? "(max)" : "(40)");
+}
+
+static void draw_int(char *hint, char *text) {
+  static const char *const kinds[] = {"smallint", "int", "bigint"};
+  static const unsigned digits[] = {4, 9, 18};
+  unsigned kind = draw(3);
+  size_t n = 0;
+  if (draw(2) == 1) {
+    text[n++] = '-';
+  }
+  text[n] = (char)('1' + draw(9));
+  (void)draw_digits(text + n + 1, draw(digits[kind]));
+  (void)strcpy(hint, kinds[kind]);
+}
+
+/* Ten values of any types in one call, back as they were. */
+static void check_random(bool prepared) {
+  enum {
+    N = 10
+  };
+  void (*const kinds[])(char *, char *) = {draw_decimal, draw_moment, draw_text,
+                                           draw_int};
+  for (int i = 0; i < 150; i++) {
+    struct seen s;
+    char hints[N][40];
+    char texts[N][120];
+    struct weir_param p[N];
+    char want[400];
+    size_t at = 0;
+    want[0] = '\0';
+    for (int k = 0; k < N; k++) {
+      kinds[draw(4)](hints[k], texts[k]);
+      p[k] = param("", hints[k], WEIR_T_TEXT, texts[k]);
+      at = put(want, sizeof want, at, k > 0 ? "|" : "");
+      at = put(want, sizeof want, at, texts[k]);
+    }
+    check(run("select @P1, @P2, @P3, @P4, @P5, @P6, @P7, @P8, @P9, @P10", p, N,
+              prepared, &s) == WEIR_OK,
+          "random", s.err.message);
+    check(strcmp(s.cells, want) == 0, want, s.cells);
+  }
+}
+
+/* ------------------------------------------------------------ lives of handles */
+
+/* Each lease begins with a reset, which ends the handles of the one before. */
+static void check_leases(weir_h pool) {
+  for (int i = 0; i < 20; i++) {
+    struct seen s;
+    struct weir_error err = {.struct_size = sizeof err};
+    struct weir_param p = param("@a", "int", WEIR_T_INT, NULL);
+    (void)weir_release(lease);
+    check(weir_acquire(pool, INT64_C(10000000000), &lease, &err) == WEIR_OK,
+          "lease", err.message);
+    for (int64_t k = 0; k < 3; k++) {
+      char want[30];
+      p.i = i * 10 + k;
+      (void)snprintf(want, sizeof want, "%" PRId64, p.i);
+      check(run("select @a", &p, 1, true, &s) == WEIR_OK, "lease",
+            s.err.message);
+      check(strcmp(s.cells, want) == 0, "lease", s.cells);
+    }
+  }
+}
+
+/* Somebody else gave the handles back: 8179, and nobody sees it. */
+static void check_lost(void) {
+  struct seen s;
+  struct weir_param p = param("@a", "int", WEIR_T_INT, NULL);
+  p.i = 5;
+  check(run("select @a + 1000", &p, 1, true, &s) == WEIR_OK, "lost",
+        s.err.message);
+  for (int i = 1; i < 2000; i++) {
+    char sql[60];
+    (void)snprintf(sql, sizeof sql, "exec sp_unprepare %d", i);
+    (void)run(sql, NULL, 0, false, &s);
+  }
+  check(run("select @a + 1000", &p, 1, true, &s) == WEIR_OK, "lost",
+        s.err.message);
+  check(strcmp(s.cells, "1005") == 0, "lost", s.cells);
+}
+
 static bool open_lease(weir_h engine, const char *more, weir_h *pool) {
   char conninfo[300];
   struct weir_error err = {.struct_size = sizeof err};
@@ -363,6 +523,10 @@ static void run_all(weir_h engine) {
     check_output(true);
     check_failures();
     check_churn();
+    check_random(false);
+    check_random(true);
+    check_leases(pool);
+    check_lost();
     check_large(i == 1 ? 100000 : 4000000);
     (void)weir_release(lease);
     (void)weir_pool_close(pool);

@@ -75,7 +75,7 @@ static size_t limit(struct fake *f, size_t fixed, size_t n) {
 
 static void *alloc(void *ctx, uint64_t size, uint32_t flags) {
   struct fake *f = ctx;
-  (void)flags;
+  f->secrets += (flags & WEIR_DRV_V_SECRET) != 0;
   if (f->fail_alloc > 0) {
     f->fail_alloc--;
     if (f->fail_alloc == 0) {

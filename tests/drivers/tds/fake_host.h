@@ -70,6 +70,7 @@ struct fake {
   size_t streams;    /* streams open now */
   size_t live;       /* blocks not given back */
   size_t most_alloc; /* the largest block */
+  size_t secrets;    /* blocks asked for as secret memory */
   size_t steps;
   bool asked_password;
   struct fake_bytes log;   /* results as text */

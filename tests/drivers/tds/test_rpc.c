@@ -160,8 +160,13 @@ Test(rpc, sends_each_frame_of_long_values, .timeout = 10) {
       {kit_bytes("@a", "image", "\1", 1), "@a image",
        "02 40006100 00 22 ffffff7f 01000000 01"},
       {kit_text("@a", "xml", "<a/>"), "@a xml",
-       "02 40006100 00 f1 00 0800000000000000 08000000 3c0061002f003e00 "
+       "02 40006100 00 f1 00 0a00000000000000 0a000000 fffe 3c0061002f003e00 "
        "00000000"},
+      {kit_text("@a", "xml", "\xEF\xBB\xBF<a/>"), "@a xml",
+       "02 40006100 00 f1 00 0a00000000000000 0a000000 fffe 3c0061002f003e00 "
+       "00000000"},
+      {kit_text("@a", "xml", ""), "@a xml",
+       "02 40006100 00 f1 00 0000000000000000 00000000"},
       {kit_text("@a", "json", "{}"), "@a nvarchar(max)",
        "02 40006100 00" NVAR("ffff") "0400000000000000 04000000 7b007d00 "
                                      "00000000"},
@@ -363,6 +368,36 @@ Test(rpc, refuses_what_a_newer_caller_asks_for, .timeout = 5) {
     cr_expect_eq(f.sent.n, 0);
     cr_expect_eq(fake_close(&f), 0);
   }
+}
+
+/* What is copied of a secret value is in secret memory: the call, the packet and
+ * what is queued.  The next statement has none. */
+Test(rpc, keeps_secret_values_in_secret_memory, .timeout = 5) {
+  struct fake f;
+  struct weir_drv_param p[2] = {kit_text("@a", "", "hush"),
+                                kit_int("@b", "", 4711)};
+  p[0].value.flags = WEIR_DRV_V_SECRET;
+  p[1].value.flags = WEIR_DRV_V_SECRET;
+  open_session(&f);
+  f.params = p;
+  f.n_params = 2;
+  fake_reply_hex(&f, STATUS DONE);
+  size_t before = f.secrets;
+  cr_assert_eq(fake_exec(&f, "q"), WEIR_DRV_DONE, "%s", f.message);
+  cr_expect_eq(f.secrets, before + 3);
+  p[0].value.flags = 0;
+  p[1].value.flags = 0;
+  fake_reply_hex(&f, STATUS DONE);
+  cr_assert_eq(fake_exec(&f, "q"), WEIR_DRV_DONE);
+  cr_expect_eq(f.secrets, before + 3);
+  p[0].value.flags = WEIR_DRV_V_SECRET;
+  p[0].type_hint.p = "varchar(9)";
+  p[0].type_hint.n = 10;
+  p[0].value.p = "\xE4\xB8\xAD";
+  p[0].value.n = 3;
+  cr_assert_eq(fake_exec(&f, "q"), WEIR_DRV_FAIL);
+  cr_expect_null(strstr(f.message, "4E2D"), "%s", f.message);
+  cr_expect_eq(fake_close(&f), 0);
 }
 
 /* -------------------------------------------------------------- long values */

@@ -156,6 +156,7 @@ struct run {
   uint8_t *block;
   json_t *out;
   json_t *row;
+  json_t *value; /* of a RETURNVALUE, as a row of one cell */
 };
 
 static void *alloc(void *ctx, uint64_t size, uint32_t flags) {
@@ -219,18 +220,21 @@ static json_t *cell_text(int32_t type, const uint8_t *p, size_t n) {
 
 static int cell(void *ctx, const void *p, size_t n) {
   struct run *r = ctx;
-  int32_t type = r->d.columns[r->d.column].type.rule->cell;
+  const struct tds_column *column =
+      r->d.returning ? &r->d.value : &r->d.columns[r->d.column];
+  json_t **row = r->d.returning ? &r->value : &r->row;
+  int32_t type = column->type.rule->cell;
   json_t *c = json_object();
-  if (r->row == NULL) {
-    r->row = json_array();
+  if (*row == NULL) {
+    *row = json_array();
   }
-  bool variant = r->d.columns[r->d.column].type.shape == TDS_SHAPE_VARIANT;
+  bool variant = column->type.shape == TDS_SHAPE_VARIANT;
   json_object_set_new(c, "type", json_integer(type));
   json_object_set_new(c, "variant", json_boolean(variant));
   json_t *text = p == NULL ? json_null() : cell_text(type, p, n);
   assert(text != NULL);
   json_object_set_new(c, "text", text);
-  json_array_append_new(r->row, c);
+  json_array_append_new(*row, c);
   return 0;
 }
 
@@ -260,6 +264,12 @@ static void on_event(struct run *r, int ev) {
     add(r, "rows", r->row);
     r->row = NULL;
     break;
+  case TDS_EV_VALUE:
+    add(r, "values",
+        json_pack("{s:s%,s:o}", "name", (const char *)d->text.p,
+                  d->value_name_n, "cells", r->value));
+    r->value = NULL;
+    break;
   case TDS_EV_ERROR:
   case TDS_EV_INFO:
     add(r, "messages",
@@ -283,6 +293,7 @@ static int feed(struct run *r,
                 uint32_t seed) {
   int rc = TDS_MORE;
   tds_token_begin(&r->d, &r->sink);
+  r->d.value_sink = &r->sink;
   for (size_t at = 0; at < m->n && rc == TDS_MORE;) {
     size_t n = piece == 0 ? m->n : piece;
     if (seed != 0) {
@@ -322,8 +333,8 @@ int trace_decode(struct trace *t, size_t piece, uint32_t seed, json_t **out) {
   r.mem.alloc = alloc;
   r.mem.release = release;
   r.sink = (struct tds_sink){&r, space, grow, cell};
-  r.out = json_pack("{s:[],s:[],s:[],s:[],s:[]}", "rows", "columns", "messages",
-                    "counts", "sizes");
+  r.out = json_pack("{s:[],s:[],s:[],s:[],s:[],s:[]}", "rows", "columns",
+                    "messages", "counts", "sizes", "values");
   tds_token_init(&r.d, &r.mem);
   r.d.old_layout = t->old_layout;
   for (size_t i = 0; i < t->n_messages && rc >= 0; i++) {
@@ -332,6 +343,7 @@ int trace_decode(struct trace *t, size_t piece, uint32_t seed, json_t **out) {
   tds_token_fini(&r.d);
   free(r.block);
   json_decref(r.row);
+  json_decref(r.value);
   if (rc < 0) {
     json_decref(r.out);
     return rc;

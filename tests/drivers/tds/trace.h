@@ -34,8 +34,9 @@ void trace_free(struct trace *t);
 /* Decodes all messages, in pieces of `piece` bytes (0: whole) or drawn from
  * seed (not 0).  Returns 0 and an object with the arrays "rows" (of arrays of
  * cells {type, text or null}), "columns" (of arrays of names), "messages"
- * {number, class, state, line, message}, "counts" and "sizes" (of messages); a
- * verdict of the decoder with why filled. */
+ * {number, class, state, line, message}, "counts", "sizes" (of messages) and
+ * "values" (returned ones: {name, cells}); a verdict of the decoder with why
+ * filled. */
 int trace_decode(struct trace *t, size_t piece, uint32_t seed, json_t **out);
 
 /* Whether two traces have the same messages. */

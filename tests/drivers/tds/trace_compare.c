@@ -251,6 +251,7 @@ struct cursor {
   size_t columns;
   size_t count;
   size_t message;
+  size_t value;
   bool loose; /* cancelled: rows may be missing in the record */
 };
 
@@ -346,6 +347,22 @@ static int want_count(struct trace *t,
   return 0;
 }
 
+/* tedious takes the @ off the names. */
+static int want_value(struct trace *t,
+                      const json_t *seen,
+                      const json_t *ev,
+                      struct cursor *c) {
+  json_t *got = json_array_get(json_object_get(seen, "values"), c->value++);
+  const char *name = json_string_value(json_object_get(got, "name"));
+  const char *want = json_string_value(json_object_get(ev, "name"));
+  json_t *row = json_pack("[O]", json_object_get(ev, "value"));
+  bool same = name != NULL && want != NULL &&
+              strcmp(name + (name[0] == '@'), want) == 0 &&
+              same_row(row, json_object_get(got, "cells"));
+  json_decref(row);
+  return same ? 0 : fail_json(t, "value", ev, got);
+}
+
 static int want_event(struct trace *t,
                       const json_t *seen,
                       const json_t *ev,
@@ -360,6 +377,9 @@ static int want_event(struct trace *t,
   if (strcmp(name, "more rows") == 0) {
     c->row += (size_t)json_number_value(json_object_get(ev, "count"));
     return 0;
+  }
+  if (strcmp(name, "returnValue") == 0) {
+    return want_value(t, seen, ev, c);
   }
   if (strcmp(name, "columns") == 0) {
     return want_columns(t, seen, ev, c);
