@@ -64,7 +64,7 @@ Test(errors, are_judged_by_number_then_severity, .timeout = 5) {
 
 /* Scenario 194: only the states that say "not now" are worth another try; with
  * all others, and with 1, which says nothing, the account could be locked. */
-Test(errors, know_a_refused_login_that_may_be_tried_again, .timeout = 5) {
+Test(errors, scenario_194_know_a_login_to_try_again, .timeout = 5) {
   for (int state = 0; state < 256; state++) {
     struct tds_error_rule r;
     bool later = state == 13 || state == 23;

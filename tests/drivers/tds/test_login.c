@@ -359,7 +359,7 @@ Test(login, names_the_phase_in_which_the_server_hung_up, .timeout = 5) {
 }
 
 /* Report 30, jdbc PR#1568: the target may be an instance. */
-Test(login, names_the_instance_it_is_routed_to, .timeout = 5) {
+Test(login, report_30_names_the_instance_it_is_routed_to, .timeout = 5) {
   struct fake f;
   fake_open(&f, PLAIN);
   fake_reply_hex(&f, REPLY_NO);
@@ -513,7 +513,9 @@ Test(login, asks_for_the_packet_size_of_the_options, .timeout = 5) {
   (void)fake_close(&f);
 }
 
-Test(login, asks_for_packets_that_fit_a_tls_record, .timeout = 5) {
+Test(login,
+     report_11_scenario_185_asks_for_packets_that_fit_tls,
+     .timeout = 5) {
   struct fake f;
   fake_open(&f, DEMANDED ";Packet Size=32767");
   queue_tls_login(&f);
