@@ -24,9 +24,10 @@ static const struct {
     [TDS_STEP_STRICT] = {"tls", "TLS handshake", tds_connect_strict},
     [TDS_STEP_PRELOGIN] = {"prelogin", "prelogin", tds_connect_prelogin},
     [TDS_STEP_WRAPPED] = {"tls", "TLS handshake", tds_connect_wrapped},
-    [TDS_STEP_CREDENTIAL] = {"credential", "login", tds_connect_credential},
-    [TDS_STEP_LOGIN] = {"login", "login", tds_connect_login},
+    [TDS_STEP_CREDENTIAL] = {"credential", "login", tds_credential_wait},
+    [TDS_STEP_LOGIN] = {"login", "login", tds_credential_send},
     [TDS_STEP_LOGIN_READ] = {"login", "login", tds_login_read},
+    [TDS_STEP_TOKEN] = {"credential", "login", tds_credential_token},
     [TDS_STEP_IDLE] = {"idle", "idle", NULL},
     [TDS_STEP_CHECK] = {"check", "request", tds_exec_check},
     [TDS_STEP_SEND] = {"send", "request", tds_request_send},
@@ -78,6 +79,7 @@ weir_drv_status tds_conn_end(struct weir_drv_conn *c,
   tds_exec_end(c);
   tds_token_trim(&c->decoder);
   tds_link_trim(&c->link);
+  tds_buf_fini(&c->login.record); /* left over if the login failed */
   tds_session_state(c, t->wait);
   return rc;
 }
@@ -169,6 +171,10 @@ weir_drv_status tds_conn_create(struct weir_drv_drv *d,
   tds_reply_sink(c);
   c->message.mem = &d->mem;
   c->user.mem = &d->mem;
+  c->login.record.mem = &d->mem;
+  c->login.record.flags = WEIR_DRV_V_SECRET;
+  c->login.sts.mem = &d->mem;
+  c->login.spn.mem = &d->mem;
   c->routed.mem = &d->mem;
   c->own.mem = &d->mem;
   tds_session_init(c);
@@ -200,6 +206,9 @@ void tds_conn_destroy(struct weir_drv_conn *c) {
   tds_stmt_fini(c);
   tds_buf_fini(&c->message);
   tds_buf_fini(&c->user);
+  tds_buf_fini(&c->login.record);
+  tds_buf_fini(&c->login.sts);
+  tds_buf_fini(&c->login.spn);
   tds_buf_fini(&c->routed);
   tds_buf_fini(&c->own);
   tds_session_fini(c);

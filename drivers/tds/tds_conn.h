@@ -2,7 +2,8 @@
 /* tds_conn.h - the connection: what it knows of its session, and its steps.
  *
  *   RESOLVE -> CONNECT -> [TLS] -> PRELOGIN -> [TLS] -> CREDENTIAL -> LOGIN
- *           -> IDLE -> [CHECK] -> SEND -> READ -> IDLE ...     -> DEAD
+ *           [-> TOKEN -> LOGIN] -> IDLE -> [CHECK] -> SEND -> READ -> IDLE ...
+ *                                                              -> DEAD
  */
 #ifndef TDS_CONN_H
 #define TDS_CONN_H
@@ -28,9 +29,10 @@ enum tds_step {
   TDS_STEP_STRICT,     /* TLS before TDS */
   TDS_STEP_PRELOGIN,   /* writes and reads PRELOGIN */
   TDS_STEP_WRAPPED,    /* TLS inside PRELOGIN packets */
-  TDS_STEP_CREDENTIAL, /* waits for the password */
-  TDS_STEP_LOGIN,      /* writes LOGIN7 */
+  TDS_STEP_CREDENTIAL, /* waits for the password or token */
+  TDS_STEP_LOGIN,      /* writes LOGIN7, or the token */
   TDS_STEP_LOGIN_READ, /* reads its answer */
+  TDS_STEP_TOKEN,      /* waits for the token that the server asks for */
   TDS_STEP_IDLE,       /* ready for a request */
   TDS_STEP_CHECK,      /* looks at what is to be sent */
   TDS_STEP_SEND,       /* writes a request */
@@ -92,7 +94,9 @@ struct tds_request {
 struct tds_failure {
   bool set;
   int32_t number;
+  uint8_t state;
   uint8_t severity;
+  uint32_t line;
   struct tds_error_rule rule;
   size_t text_n; /* full length; text holds at most TDS_ERROR_TEXT of it */
   char text[TDS_ERROR_TEXT];
@@ -139,6 +143,22 @@ struct tds_reply {
   struct tds_failure failure;
 };
 
+/* What the login carries and has learned. */
+struct tds_login_state {
+  struct tds_buf record; /* the message being sent, in secret memory */
+  size_t record_at;      /* bytes of it already queued */
+  uint8_t record_type;   /* TDS_PKT_LOGIN7 or _FEDAUTH */
+  uint32_t asked;        /* TDS_ASKED_*: features */
+  uint32_t acked;
+  bool echo;      /* PRELOGIN: the server's FEDAUTHREQUIRED was 1 */
+  bool has_nonce; /* ... and it gave a nonce */
+  bool informed;  /* FEDAUTHINFO came */
+  bool told;      /* the token message is out */
+  uint8_t nonce[32];
+  struct tds_buf sts; /* of FEDAUTHINFO, UTF-8 */
+  struct tds_buf spn;
+};
+
 struct weir_drv_conn {
   struct weir_drv_drv *drv;
   const struct weir_drv_cfg *cfg;
@@ -174,6 +194,7 @@ struct weir_drv_conn {
   struct weir_drv_req_resolve resolve;
   struct weir_drv_req_cred credential;
   struct tds_buf user; /* who logged in, for messages */
+  struct tds_login_state login;
 
   /* session */
   bool logged_in; /* LOGINACK was seen */
@@ -184,7 +205,8 @@ struct weir_drv_conn {
   struct tds_settings now;
   struct tds_settings baseline; /* after login */
   struct tds_buf server_name;
-  uint64_t transaction; /* descriptor, 0 = none */
+  uint64_t auth_expires_s; /* of the token, since 1970; 0 = not known */
+  uint64_t transaction;    /* descriptor, 0 = none */
   struct tds_scope scope;
   uint8_t reset_wanted; /* status bit for the next request */
   bool reset_sent;
@@ -301,11 +323,27 @@ void tds_batch_set(struct weir_drv_conn *c, const char *text, size_t n);
 
 /* The steps, by file. */
 tds_step_fn tds_connect_resolve, tds_connect_tcp, tds_connect_strict,
-    tds_connect_prelogin, tds_connect_wrapped, tds_connect_credential,
-    tds_connect_login;      /* tds_connect.c */
+    tds_connect_wrapped, tds_connect_prelogin; /* tds_connect.c */
+tds_step_fn tds_credential_wait, tds_credential_token,
+    tds_credential_send;    /* tds_credential.c */
 tds_step_fn tds_login_read; /* tds_login.c */
 tds_step_fn tds_exec_check, tds_request_send,
     tds_reply_read; /* tds_exec, _request, _reply.c */
+
+/* Puts a request to the engine, once; whether it is answered; fails because the
+ * answer is a refusal, in the engine's words behind what.  Return WEIR_DRV_WAIT
+ * and WEIR_DRV_FAIL. */
+weir_drv_status tds_connect_ask(struct weir_drv_conn *c,
+                                struct tds_turn *t,
+                                int32_t request,
+                                const void *arg);
+bool tds_connect_answered(const struct weir_drv_conn *c,
+                          const struct tds_turn *t);
+weir_drv_status tds_connect_refused(struct weir_drv_conn *c,
+                                    struct tds_turn *t,
+                                    int32_t kind,
+                                    int32_t scope,
+                                    const char *what);
 
 /* Prepares the reading of an answer; sink NULL drops rows. */
 void tds_reply_begin(struct weir_drv_conn *c, const struct tds_sink *sink);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* tds_connect.c - from a name to a session: the steps before IDLE. */
 #include <string.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #include "tds_conn.h"
 #include "tds_fail.h"
-#include "tds_login7.h"
 #include "tds_prelogin.h"
 
 /* An error struct of our own, for calls whose text we put a phase before. */
@@ -74,11 +73,10 @@ weir_drv_status tds_connect_start(struct weir_drv_conn *c,
   return tds_conn_run(c, &t);
 }
 
-/* Puts a request to the engine, once.  Returns WEIR_DRV_WAIT. */
-static weir_drv_status ask(struct weir_drv_conn *c,
-                           struct tds_turn *t,
-                           int32_t request,
-                           const void *arg) {
+weir_drv_status tds_connect_ask(struct weir_drv_conn *c,
+                                struct tds_turn *t,
+                                int32_t request,
+                                const void *arg) {
   if (!c->asked) {
     c->asked = true;
     t->wait->request = request;
@@ -87,13 +85,13 @@ static weir_drv_status ask(struct weir_drv_conn *c,
   return WEIR_DRV_WAIT;
 }
 
-static bool answered(const struct weir_drv_conn *c, const struct tds_turn *t) {
+bool tds_connect_answered(const struct weir_drv_conn *c,
+                          const struct tds_turn *t) {
   return c->asked && t->wake != NULL &&
          (t->wake->why & WEIR_DRV_WHY_REPLY) != 0;
 }
 
-/* The engine could not answer. */
-static weir_drv_status fail_request(struct weir_drv_conn *c,
+weir_drv_status tds_connect_refused(struct weir_drv_conn *c,
                                     struct tds_turn *t,
                                     int32_t kind,
                                     int32_t scope,
@@ -109,28 +107,51 @@ static weir_drv_status fail_request(struct weir_drv_conn *c,
                        said ? ": " : "", (int)n, said ? e->message : "");
 }
 
+/* Those of a family, or all others, in their order. */
+static void add_addresses(struct weir_drv_conn *c,
+                          const struct weir_drv_rep_resolve *r,
+                          int32_t family,
+                          bool of_family) {
+  for (uint32_t i = 0; i < r->n && c->n_addresses < TDS_ADDRESSES_MAX; i++) {
+    if ((r->addr[i].family == family) == of_family) {
+      c->addresses[c->n_addresses++] = r->addr[i];
+    }
+  }
+}
+
+static void keep_addresses(struct weir_drv_conn *c,
+                           const struct weir_drv_rep_resolve *r) {
+  bool ipv6 = c->cfg->addresses == TDS_ADDRESSES_IPV6;
+  c->n_addresses = 0;
+  c->address = 0;
+  if (c->cfg->addresses == TDS_ADDRESSES_SYSTEM) {
+    add_addresses(c, r, AF_UNSPEC, false);
+    return;
+  }
+  add_addresses(c, r, ipv6 ? AF_INET6 : AF_INET, true);
+  add_addresses(c, r, ipv6 ? AF_INET6 : AF_INET, false);
+}
+
 weir_drv_status tds_connect_resolve(struct weir_drv_conn *c,
                                     struct tds_turn *t) {
-  if (!answered(c, t)) {
+  if (!tds_connect_answered(c, t)) {
     c->resolve.struct_size = sizeof c->resolve;
     c->resolve.port = c->cfg->port;
     c->resolve.host.p = c->cfg->host.p;
     c->resolve.host.n = c->cfg->host.n;
-    return ask(c, t, WEIR_DRV_REQ_RESOLVE, &c->resolve);
+    return tds_connect_ask(c, t, WEIR_DRV_REQ_RESOLVE, &c->resolve);
   }
   c->asked = false;
   if (t->wake->reply_status < 0 || t->wake->reply == NULL) {
-    return fail_request(c, t, WEIR_DRV_K_NAME, WEIR_DRV_SCOPE_ENDPOINT,
-                        "the host name did not resolve");
+    return tds_connect_refused(c, t, WEIR_DRV_K_NAME, WEIR_DRV_SCOPE_ENDPOINT,
+                               "the host name did not resolve");
   }
   const struct weir_drv_rep_resolve *r = t->wake->reply;
-  c->n_addresses = r->n < TDS_ADDRESSES_MAX ? r->n : TDS_ADDRESSES_MAX;
-  c->address = 0;
-  if (c->n_addresses == 0) {
+  if (r->n == 0) {
     return tds_conn_fail(c, t, WEIR_DRV_SCOPE_ENDPOINT, WEIR_DRV_K_NAME,
                          "the host name has no address");
   }
-  memcpy(c->addresses, r->addr, c->n_addresses * sizeof c->addresses[0]);
+  keep_addresses(c, r);
   return tds_conn_go(c, TDS_STEP_CONNECT);
 }
 
@@ -187,16 +208,16 @@ static struct weir_drv_text text_of(const struct tds_setting *s) {
 
 /* Certificates are checked where TLS was asked for.  With Encrypt=optional
  * anyone in the middle could refuse TLS altogether, so a check would only
- * pretend (SqlClient decides likewise). */
+ * pretend (SqlClient decides likewise), unless it guards a token: without TLS
+ * none is sent. */
 static uint32_t tls_flags(const struct weir_drv_conn *c) {
-  switch (c->cfg->encrypt) {
-  case TDS_ENCRYPT_STRICT:
+  bool pretends = c->cfg->encrypt == TDS_ENCRYPT_OPTIONAL &&
+                  c->cfg->auth == TDS_AUTH_PASSWORD;
+  if (c->cfg->encrypt == TDS_ENCRYPT_STRICT) {
     return 0;
-  case TDS_ENCRYPT_MANDATORY:
-    return WEIR_DRV_TLS_MAX_1_2 | (c->cfg->trust ? WEIR_DRV_TLS_NO_VERIFY : 0);
-  default:
-    return WEIR_DRV_TLS_MAX_1_2 | WEIR_DRV_TLS_NO_VERIFY;
   }
+  return WEIR_DRV_TLS_MAX_1_2 |
+         (pretends || c->cfg->trust ? WEIR_DRV_TLS_NO_VERIFY : 0);
 }
 
 static weir_drv_status open_tls(struct weir_drv_conn *c,
@@ -270,7 +291,8 @@ static weir_drv_status send_prelogin(struct weir_drv_conn *c) {
   if (body == NULL) {
     return WEIR_DRV_E_NOMEM;
   }
-  size_t n = tds_prelogin_write(body, c->cfg->encrypt);
+  size_t n = tds_prelogin_write(body, c->cfg->encrypt,
+                                c->cfg->auth != TDS_AUTH_PASSWORD);
   memset(&c->link.reader, 0, sizeof c->link.reader);
   c->link.reader.limit = TDS_PACKET_LOGIN;
   c->prelogin_sent = true;
@@ -286,6 +308,9 @@ static weir_drv_status choose(struct weir_drv_conn *c, struct tds_turn *t) {
                          "%s", why);
   }
   tds_buf_fini(&c->message);
+  c->login.echo = reply.fedauth != 0;
+  c->login.has_nonce = reply.has_nonce != 0;
+  memcpy(c->login.nonce, reply.nonce, sizeof c->login.nonce);
   if (reply.instance) {
     return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_CONFIG,
                          "another instance listens on this port");
@@ -355,130 +380,4 @@ weir_drv_status tds_connect_prelogin(struct weir_drv_conn *c,
       return prelogin_broken(c, t, n);
     }
   }
-}
-
-/* -------------------------------------------------------------------- login */
-
-/* Fills the record and queues it as one packet in memory that is wiped. */
-static weir_drv_status queue_login(struct weir_drv_conn *c,
-                                   const struct weir_drv_bytes *secret,
-                                   const char **out_what) {
-  const struct weir_drv_cfg *cfg = c->cfg;
-  bool strict = cfg->encrypt == TDS_ENCRYPT_STRICT;
-  char host[256] = "";
-  if (cfg->workstation.n == 0 && gethostname(host, sizeof host - 1) != 0) {
-    host[0] = '\0';
-  }
-  bool own = cfg->app.n > 0 || c->app.n == 0;
-  struct tds_login l = {
-      .version = strict ? TDS_V80 : TDS_V74,
-      .packet_size = c->agreed_size,
-      .pid = (uint32_t)getpid(),
-      .read_only = cfg->read_only,
-      .host = cfg->workstation.n > 0 ? cfg->workstation.p : host,
-      .host_n = cfg->workstation.n > 0 ? cfg->workstation.n : strlen(host),
-      .user = (const char *)c->user.p,
-      .user_n = c->user.n,
-      .password = (const char *)secret->p,
-      .password_n = (size_t)secret->n,
-      .app = !own             ? c->app.p
-             : cfg->app.n > 0 ? cfg->app.p
-                              : "Weir",
-      .app_n = !own             ? c->app.n
-               : cfg->app.n > 0 ? cfg->app.n
-                                : 4,
-      .server = cfg->host.p,
-      .server_n = cfg->host.n > TDS_LOGIN_UNITS ? TDS_LOGIN_UNITS : cfg->host.n,
-      .language = cfg->language.p,
-      .language_n = cfg->language.n,
-      .database = cfg->database.p,
-      .database_n = cfg->database.n,
-  };
-  size_t n = 0;
-  tds_link_secret(&c->link, true);
-  uint8_t *body = tds_link_body(&c->link, TDS_LOGIN_MAX);
-  if (body == NULL) {
-    *out_what = NULL;
-    return WEIR_DRV_E_NOMEM;
-  }
-  if (tds_login7_write(&l, body, &n, out_what) != TDS_OK) {
-    return WEIR_DRV_E_INVALID;
-  }
-  return tds_link_send(&c->link, TDS_PKT_LOGIN7, TDS_ST_EOM, n);
-}
-
-/* The size to ask for: a packet and its TLS overhead must fit one record. */
-static uint32_t wanted_size(const struct weir_drv_conn *c) {
-  uint32_t size = c->cfg->packet_size;
-  bool capped = c->link.tls_in && size > TDS_PACKET_MAX_TLS;
-  return capped ? TDS_PACKET_MAX_TLS : size;
-}
-
-static weir_drv_status answer(struct weir_drv_conn *c, struct tds_turn *t) {
-  const struct weir_drv_rep_cred *r = t->wake->reply;
-  const char *what = NULL;
-  const char *user = c->cfg->user.p;
-  size_t user_n = c->cfg->user.n;
-  if (user_n == 0) {
-    user = r->principal.p;
-    user_n = (size_t)r->principal.n;
-  }
-  if (user_n == 0) {
-    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_CONFIG,
-                         "User ID is missing");
-  }
-  if (tds_conn_set(&c->user, user, user_n) != TDS_OK) {
-    return tds_conn_no_memory(c, t);
-  }
-  c->agreed_size = wanted_size(c);
-  weir_drv_status rc = queue_login(c, &r->secret, &what);
-  if (rc == WEIR_DRV_E_NOMEM) {
-    return tds_conn_no_memory(c, t);
-  }
-  if (rc == WEIR_DRV_E_INVALID) {
-    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_CONFIG,
-                         "%s is not valid UTF-8 or longer than 128 characters",
-                         what);
-  }
-  return rc < 0 ? tds_conn_broken(c, t, rc) : tds_conn_go(c, TDS_STEP_LOGIN);
-}
-
-weir_drv_status tds_connect_credential(struct weir_drv_conn *c,
-                                       struct tds_turn *t) {
-  struct weir_drv_req_cred *q = &c->credential;
-  if (!answered(c, t)) {
-    q->struct_size = sizeof *q;
-    q->kind = WEIR_DRV_CRED_PASSWORD;
-    q->attempt = c->attempt;
-    q->server = text_of(&c->cfg->server);
-    q->principal = text_of(&c->cfg->user);
-    q->option.p = "Password";
-    q->option.n = 8;
-    return ask(c, t, WEIR_DRV_REQ_CREDENTIAL, q);
-  }
-  c->asked = false;
-  if (t->wake->reply_status < 0 || t->wake->reply == NULL) {
-    return fail_request(c, t, WEIR_DRV_K_AUTH, WEIR_DRV_SCOPE_CONFIG,
-                        c->cfg->password_given ? "no password could be had"
-                                               : "no password was given");
-  }
-  return answer(c, t);
-}
-
-weir_drv_status tds_connect_login(struct weir_drv_conn *c, struct tds_turn *t) {
-  weir_drv_status rc = tds_link_flush(&c->link);
-  if (rc == WEIR_DRV_WAIT) {
-    return tds_conn_wait(c, t, 0);
-  }
-  /* A server that hung up while we wrote may have said why: read on. */
-  tds_link_secret(&c->link, false);
-  if (c->channel == TDS_CHANNEL_LOGIN_ONLY) {
-    tds_link_drop_tls(&c->link);
-  }
-  tds_reply_begin(c, NULL);
-  c->decoder.no_results = true;
-  c->link.reader.handshake = 0;
-  c->link.reader.limit =
-      c->agreed_size > TDS_PACKET_LOGIN ? c->agreed_size : TDS_PACKET_LOGIN;
-  return tds_conn_go(c, TDS_STEP_LOGIN_READ);
 }

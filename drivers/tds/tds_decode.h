@@ -20,6 +20,8 @@ enum tds_state {
   TDS_S_FEATURE,  /* FEATUREEXTACK: an id */
   TDS_S_FEATLEN,  /* its length */
   TDS_S_FEATDATA, /* its data */
+  TDS_S_FEDLEN,   /* FEDAUTHINFO: its length */
+  TDS_S_FEDINFO,  /* the token itself */
   TDS_S_COUNT,    /* COLMETADATA: number of columns */
   TDS_S_COLUMN,   /* user type, flags, type */
   TDS_S_INFO,     /* the rest of TYPE_INFO */

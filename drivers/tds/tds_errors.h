@@ -21,6 +21,7 @@
 
 struct tds_error_rule {
   int32_t number;
+  uint8_t state; /* 0 = any */
   uint8_t when;
   uint8_t flags;
   uint16_t retry_after_s; /* 0 = no advice */
@@ -33,6 +34,7 @@ struct tds_error_rule {
  * table are judged by severity (>= 20: the connection is dead) and by whether
  * the message answers a login. */
 void tds_errors_find(int32_t number,
+                     uint8_t state,
                      uint8_t severity,
                      bool login,
                      struct tds_error_rule *out_rule);

@@ -27,6 +27,7 @@ weir_drv_status tds_fail(struct weir_drv_error *err,
   err->native_severity = 0;
   err->retry_after_ms = 0;
   memset(err->sqlstate, 0, sizeof err->sqlstate);
+  tds_fail_detail(err, 0, 0);
   const uint32_t cap = err->message == NULL ? 0 : err->message_cap;
   va_start(args, format);
   /* The analyzer of clang 14 does not see what va_start did.
@@ -39,6 +40,22 @@ weir_drv_status tds_fail(struct weir_drv_error *err,
     tds_fail_trim(err->message, cap);
   }
   return WEIR_DRV_FAIL;
+}
+
+/* Whether a member that was added later is there [G4]. */
+#define REACHES(err, member) \
+  ((err)->struct_size >=     \
+   offsetof(struct weir_drv_error, member) + sizeof((err)->member))
+
+void tds_fail_detail(struct weir_drv_error *err,
+                     uint32_t state,
+                     uint32_t line) {
+  if (REACHES(err, native_state)) {
+    err->native_state = state;
+  }
+  if (REACHES(err, line)) {
+    err->line = line;
+  }
 }
 
 void tds_fail_trim(char *text, size_t cap) {

@@ -16,6 +16,9 @@ __attribute__((format(printf, 5, 6))) weir_drv_status tds_fail(
     const char *format,
     ...);
 
+/* Where the server says the error is, as far as err's size reaches. */
+void tds_fail_detail(struct weir_drv_error *err, uint32_t state, uint32_t line);
+
 /* Takes a character off the end of a text if it was cut in two by cap. */
 void tds_fail_trim(char *text, size_t cap);
 

@@ -31,9 +31,16 @@
 #define TDS_LOGIN_UNITS 128u
 
 /* 94 fixed bytes, seven texts of 256 bytes, names of ours and the feature
- * list: below 2.5 KiB, so login is always one packet, as login-only
+ * list without a token: below 2.5 KiB, so login is one packet, as login-only
  * encryption wants. */
 #define TDS_LOGIN_MAX (TDS_PACKET_LOGIN - TDS_PACKET_HEAD)
+
+/* MS-TDS 2.2.6.4: the whole of LOGIN7 is shorter than 128 KiB.  Only an access
+ * token makes it longer than a packet. */
+#define TDS_LOGIN_RECORD_MAX 131071u
+
+/* FEDAUTHINFO holds a URL and a name of a service. */
+#define TDS_FEDAUTH_MAX 16384u
 
 /* A SELECT may have 4096 columns (the server's own limit). */
 #define TDS_COLUMNS_MAX 4096u

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tds_fail.h"
+#include "tds_feature.h"
 #include "tds_reply.h"
 #include "tds_session.h"
 
@@ -12,12 +12,16 @@ static weir_drv_status fail_login(struct weir_drv_conn *c, struct tds_turn *t) {
   /* Names have at most 128 UTF-16 units, so these bounds cut nothing. */
   char prefix[1400];
   char user[513] = "";
+  bool known = c->cfg->auth == TDS_AUTH_PASSWORD;
   bool named = c->cfg->database.n > 0;
-  memcpy(user, c->user.p, c->user.n < 512 ? c->user.n : 512);
-  (void)snprintf(prefix, sizeof prefix,
-                 "login: as '%.512s' to %.255s,%u%s%.512s%s: ", user,
-                 c->cfg->host.p, c->cfg->port, named ? ", database '" : "",
-                 c->cfg->database.p, named ? "'" : "");
+  if (c->user.n > 0) {
+    memcpy(user, c->user.p, c->user.n < 512 ? c->user.n : 512);
+  }
+  (void)snprintf(
+      prefix, sizeof prefix, "login: %s%.512s%s to %.255s,%u%s%.512s%s: ",
+      known ? "as '" : "with an access token", user, known ? "'" : "",
+      c->cfg->host.p, c->cfg->port, named ? ", database '" : "",
+      c->cfg->database.p, named ? "'" : "");
   (void)tds_reply_failure(c, t, prefix);
   if (t->err != NULL && t->err->scope < WEIR_DRV_SCOPE_CONN) {
     t->err->scope = WEIR_DRV_SCOPE_CONN;
@@ -33,6 +37,9 @@ static weir_drv_status finish_login(struct weir_drv_conn *c,
   if (f->set && (fatal || !c->logged_in)) {
     return fail_login(c, t);
   }
+  if (c->login.informed && !c->login.told && !c->logged_in) {
+    return tds_conn_go(c, TDS_STEP_TOKEN);
+  }
   if (!c->reply.final) {
     (void)tds_session_bad(c, "the reply ends without a final DONE");
     return tds_reply_malformed(c, t, TDS_E_PROTO);
@@ -46,6 +53,11 @@ static weir_drv_status finish_login(struct weir_drv_conn *c,
   if (!c->logged_in) {
     return tds_conn_fail(c, t, WEIR_DRV_SCOPE_ENDPOINT, WEIR_DRV_K_PROTOCOL,
                          "the server neither accepts nor refuses the login");
+  }
+  if ((c->login.asked & ~c->login.acked & TDS_ASKED_FEDAUTH) != 0) {
+    return tds_conn_fail(c, t, WEIR_DRV_SCOPE_ENDPOINT, WEIR_DRV_K_PROTOCOL,
+                         "the server does not acknowledge federated "
+                         "authentication");
   }
   if (tds_session_keep_baseline(c) != TDS_OK) {
     return tds_conn_no_memory(c, t);

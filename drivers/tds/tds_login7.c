@@ -40,6 +40,8 @@
 #define TYPE_READ_ONLY   0x20u
 #define FLAGS3_EXTENSION 0x10u
 
+#define FEATURES_END 0xFFu
+
 static const char library[] = "Weir TDS";
 
 struct text {
@@ -66,14 +68,33 @@ static int put_text(uint8_t *out, size_t *used, const struct text *t) {
   return TDS_OK;
 }
 
-/* A pointer to the list, then the list: UTF8_SUPPORT with one byte of 1. */
-static void put_features(uint8_t *out, size_t *used) {
-  static const uint8_t list[] = {TDS_FEATURE_UTF8, 1, 0, 0, 0, 1, 0xFF};
+/* A pointer to the list, then the list: id, length, data, each; FF. */
+static void put_features(const struct tds_login *l,
+                         uint8_t *out,
+                         size_t *used) {
   tds_put16(out + AT_EXTENSION, (uint32_t)*used);
   tds_put16(out + AT_EXTENSION + 2, 4);
   tds_put32(out + *used, (uint32_t)(*used + 4));
-  memcpy(out + *used + 4, list, sizeof list);
-  *used += 4 + sizeof list;
+  uint8_t *p = out + *used + 4;
+  for (size_t i = 0; i < l->n_asks; i++) {
+    *p++ = l->asks[i].id;
+    tds_put32(p, (uint32_t)l->asks[i].data.n);
+    p += 4;
+    if (l->asks[i].data.n > 0) {
+      memcpy(p, l->asks[i].data.p, l->asks[i].data.n);
+      p += l->asks[i].data.n;
+    }
+  }
+  *p++ = FEATURES_END;
+  *used = (size_t)(p - out);
+}
+
+size_t tds_login7_room(const struct tds_login *l) {
+  size_t n = TDS_LOGIN_MAX;
+  for (size_t i = 0; i < l->n_asks; i++) {
+    n += 5 + l->asks[i].data.n;
+  }
+  return n;
 }
 
 static void put_fixed(const struct tds_login *l, uint8_t *out) {
@@ -116,7 +137,7 @@ int tds_login7_write(const struct tds_login *l,
   for (size_t i = 0; i < sizeof unused / sizeof unused[0]; i++) {
     tds_put16(out + unused[i], (uint32_t)used);
   }
-  put_features(out, &used);
+  put_features(l, out, &used);
   tds_put32(out, (uint32_t)used);
   *out_n = used;
   return TDS_OK;

@@ -6,6 +6,12 @@
 #include "tds_limits.h"
 #include "tds_wire.h"
 
+/* One entry of the list of features. */
+struct tds_ask {
+  uint8_t id; /* TDS_FEATURE_* */
+  struct tds_span data;
+};
+
 /* UTF-8 texts; NULL with 0 is empty. */
 struct tds_login {
   uint32_t version; /* TDS_V74 or TDS_V80 */
@@ -26,10 +32,15 @@ struct tds_login {
   size_t language_n;
   const char *database;
   size_t database_n;
+  const struct tds_ask *asks;
+  size_t n_asks;
 };
 
-/* Writes the record to out, TDS_LOGIN_MAX bytes of memory that the caller wipes
- * afterwards: it holds the password in disguise.
+/* Bytes that the record of l needs at most. */
+size_t tds_login7_room(const struct tds_login *l);
+
+/* Writes the record to out, tds_login7_room() bytes of memory that the caller
+ * wipes afterwards: it holds the password in disguise, or a token.
  * Returns TDS_OK and *out_n; TDS_E_SPACE if a text is longer than 128 UTF-16
  * units, TDS_E_PROTO if one is not UTF-8: *out_what names it. */
 int tds_login7_write(const struct tds_login *l,

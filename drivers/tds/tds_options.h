@@ -13,6 +13,16 @@ struct tds_setting {
   size_t n;
 };
 
+/* How to log in. */
+#define TDS_AUTH_PASSWORD 0 /* User ID and Password */
+#define TDS_AUTH_TOKEN    1 /* a token, sent with the login */
+#define TDS_AUTH_ASKED    2 /* a token for what the server asks */
+
+/* Which addresses of a name come first. */
+#define TDS_ADDRESSES_IPV4   0
+#define TDS_ADDRESSES_IPV6   1
+#define TDS_ADDRESSES_SYSTEM 2 /* as they were found */
+
 /* One validated configuration: struct weir_drv_cfg of this driver.  Does not
  * change after config_create. */
 struct weir_drv_cfg {
@@ -27,10 +37,16 @@ struct weir_drv_cfg {
   struct tds_setting app;
   struct tds_setting workstation;
   struct tds_setting language;
+  struct tds_setting auth_word; /* as Authentication spells it, if given */
   uint32_t port;
   uint32_t packet_size;
   uint32_t prepared; /* statements kept prepared on a connection */
   int encrypt;       /* TDS_ENCRYPT_* */
+  uint8_t auth;      /* TDS_AUTH_* */
+  uint8_t workflow;  /* of TDS_AUTH_ASKED */
+  uint8_t addresses; /* TDS_ADDRESSES_* */
+  bool auth_given;
+  bool token_given;
   bool trust;
   bool read_only;
   bool password_given;

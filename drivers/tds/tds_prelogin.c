@@ -9,6 +9,8 @@
 #define OPT_INSTANCE   0x02u
 #define OPT_THREAD     0x03u
 #define OPT_MARS       0x04u
+#define OPT_FEDAUTH    0x06u
+#define OPT_NONCE      0x07u
 #define OPT_END        0xFFu
 
 #define ENTRY 5u /* token(1) offset(2) length(2) */
@@ -19,7 +21,9 @@ struct option {
   uint8_t value[6];
 };
 
-size_t tds_prelogin_write(uint8_t out[TDS_PRELOGIN_REQUEST_MAX], int encrypt) {
+size_t tds_prelogin_write(uint8_t out[TDS_PRELOGIN_REQUEST_MAX],
+                          int encrypt,
+                          bool fedauth) {
   bool optional = encrypt == TDS_ENCRYPT_OPTIONAL;
   uint8_t enc = (uint8_t)(optional ? TDS_ENC_OFF : TDS_ENC_ON);
   const struct option options[] = {
@@ -28,8 +32,9 @@ size_t tds_prelogin_write(uint8_t out[TDS_PRELOGIN_REQUEST_MAX], int encrypt) {
       {OPT_INSTANCE, 1, {0}},
       {OPT_THREAD, 4, {0}},
       {OPT_MARS, 1, {0}},
+      {OPT_FEDAUTH, 1, {1}},
   };
-  const size_t count = sizeof options / sizeof options[0];
+  const size_t count = sizeof options / sizeof options[0] - (fedauth ? 0 : 1);
   size_t at = count * ENTRY + 1;
   uint8_t *entry = out;
   for (size_t i = 0; i < count; i++) {
@@ -74,6 +79,23 @@ static int read_option(struct tds_prelogin *r,
     return TDS_OK;
   case OPT_INSTANCE:
     r->instance = n > 0 && v[0] == 1;
+    return TDS_OK;
+  /* Some servers name options that they do not know, with nothing in them. */
+  case OPT_FEDAUTH:
+    if (n > 1 || (n == 1 && v[0] > 1)) {
+      return fail(out_why, "FEDAUTHREQUIRED is neither 0 nor 1");
+    }
+    r->fedauth = n == 1 ? v[0] : 0;
+    return TDS_OK;
+  case OPT_NONCE:
+    if (n == 0) {
+      return TDS_OK;
+    }
+    if (n != sizeof r->nonce) {
+      return fail(out_why, "NONCE is not 32 bytes");
+    }
+    memcpy(r->nonce, v, n);
+    r->has_nonce = 1;
     return TDS_OK;
   default:
     return TDS_OK;

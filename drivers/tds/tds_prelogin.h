@@ -24,14 +24,20 @@
 
 #define TDS_PRELOGIN_REQUEST_MAX 64u
 
-/* Writes the request for one of TDS_ENCRYPT_*.  Returns its length. */
-size_t tds_prelogin_write(uint8_t out[TDS_PRELOGIN_REQUEST_MAX], int encrypt);
+/* Writes the request for one of TDS_ENCRYPT_*; fedauth: we have a token, or will.
+ * Returns its length. */
+size_t tds_prelogin_write(uint8_t out[TDS_PRELOGIN_REQUEST_MAX],
+                          int encrypt,
+                          bool fedauth);
 
 struct tds_prelogin {
   uint8_t version[6];
   uint8_t encryption; /* TDS_ENC_*, flag bits removed */
   uint8_t instance;   /* 1: not the instance that was asked for */
   uint8_t has_encryption;
+  uint8_t fedauth;   /* FEDAUTHREQUIRED, 0 if absent */
+  uint8_t has_nonce; /* 1: nonce is to be sent back with a token */
+  uint8_t nonce[32];
 };
 
 /* Reads a whole reply.  Returns TDS_OK, or TDS_E_PROTO with a constant text in

@@ -92,14 +92,11 @@ static void tell(struct weir_drv_conn *c, const struct tds_message *m) {
 }
 
 /* Keeps an error if it is the first or costs more than the one kept. */
-static void keep(struct weir_drv_conn *c,
-                 int32_t number,
-                 uint8_t severity,
-                 const char *p,
-                 size_t n) {
+static void keep(struct weir_drv_conn *c, const struct tds_message *m) {
   struct tds_failure *f = &c->reply.failure;
   struct tds_error_rule rule;
-  tds_errors_find(number, severity, c->op == TDS_OP_CONNECT, &rule);
+  tds_errors_find(m->number, m->state, m->severity, c->op == TDS_OP_CONNECT,
+                  &rule);
   if ((rule.flags & TDS_EF_DOOMED) != 0 && c->transaction != 0) {
     c->scope.doomed = true;
   }
@@ -107,11 +104,23 @@ static void keep(struct weir_drv_conn *c,
     return;
   }
   f->set = true;
-  f->number = number;
-  f->severity = severity;
+  f->number = m->number;
+  f->state = m->state;
+  f->severity = m->severity;
+  f->line = m->line;
   f->rule = rule;
-  f->text_n = n;
-  memcpy(f->text, p, n < sizeof f->text ? n : sizeof f->text);
+  f->text_n = m->text_n;
+  memcpy(f->text, m->text,
+         m->text_n < sizeof f->text ? m->text_n : sizeof f->text);
+}
+
+/* The same for what a DONE says without words. */
+static void keep_own(struct weir_drv_conn *c,
+                     uint8_t severity,
+                     const char *words) {
+  struct tds_message m = {.severity = severity, .text = words};
+  m.text_n = strlen(words);
+  keep(c, &m);
 }
 
 /* The error kept turns out to have cost the connection. */
@@ -139,7 +148,7 @@ static int on_message(struct weir_drv_conn *c, int event) {
   }
   if (event == TDS_EV_ERROR) {
     c->reply.error_seen = true;
-    keep(c, m->number, m->severity, m->text, m->text_n);
+    keep(c, m);
   }
   return TDS_OK;
 }
@@ -162,9 +171,9 @@ static int on_done(struct weir_drv_conn *c) {
   if ((d->status & TDS_DONE_SRVERR) != 0 && r->failure.set) {
     keep_fatal(&r->failure);
   } else if ((d->status & TDS_DONE_SRVERR) != 0) {
-    keep(c, 0, TDS_SEVERITY_FATAL, fatal, sizeof fatal - 1);
+    keep_own(c, TDS_SEVERITY_FATAL, fatal);
   } else if ((d->status & TDS_DONE_ERROR) != 0 && !r->error_seen && !r->drain) {
-    keep(c, 0, 16, unsaid, sizeof unsaid - 1);
+    keep_own(c, 16, unsaid);
   }
   r->error_seen = false;
   r->final = r->final || (d->status & TDS_DONE_MORE) == 0;
@@ -225,6 +234,8 @@ int tds_reply_apply(struct weir_drv_conn *c, int ev) {
     return tds_session_ack(c);
   case TDS_EV_FEATURE:
     return tds_session_feature(c);
+  case TDS_EV_FEDAUTH:
+    return tds_session_fedauth(c);
   case TDS_EV_DONE:
     return on_done(c);
   default:
@@ -269,6 +280,7 @@ weir_drv_status tds_reply_failure(struct weir_drv_conn *c,
   }
   t->err->native = f->number;
   t->err->native_severity = f->severity;
+  tds_fail_detail(t->err, f->state, f->line);
   t->err->retry_after_ms = f->rule.retry_after_s * UINT32_C(1000);
   t->err->txn = tds_txn_state(c);
   if (scope >= WEIR_DRV_SCOPE_CONN && c->op != TDS_OP_CONNECT &&

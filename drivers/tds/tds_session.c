@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tds_decode.h"
+#include "tds_feature.h"
+#include "tds_fedauth.h"
 #include "tds_prelogin.h"
 #include "tds_txn.h"
 
@@ -57,6 +60,7 @@ void tds_session_state(const struct weir_drv_conn *c,
   wait->usable = c->step == TDS_STEP_IDLE;
   wait->txn = tds_txn_state(c);
   wait->dirty = c->dirty;
+  wait->auth_expires_unix = c->auth_expires_s;
   if (wait->txn != WEIR_DRV_TXN_NONE) {
     wait->dirty |= WEIR_DRV_DIRTY_TXN;
   }
@@ -218,12 +222,39 @@ int tds_session_ack(struct weir_drv_conn *c) {
 }
 
 int tds_session_feature(struct weir_drv_conn *c) {
-  const struct tds_feature *f = &c->decoder.feature;
-  if (c->op != TDS_OP_CONNECT || f->id != TDS_FEATURE_UTF8) {
-    return tds_session_bad(
-        c, "the server acknowledges a feature that was not asked for");
+  struct tds_login_state *l = &c->login;
+  return tds_feature_ack(
+      &c->decoder.feature, c->op == TDS_OP_CONNECT ? l->asked : 0, &l->acked,
+      l->has_nonce ? l->nonce : NULL, c->decoder.why, sizeof c->decoder.why);
+}
+
+/* UTF-16 of the server as a text for the engine. */
+static int keep_text(struct weir_drv_conn *c,
+                     struct tds_buf *to,
+                     const struct tds_span *from) {
+  size_t at = 0;
+  size_t n = 0;
+  to->n = 0;
+  int rc = tds_decode_text(to, from->p, from->n, &at, &n);
+  if (rc == TDS_OK && memchr(to->p, 0, to->n) != NULL) {
+    rc = tds_session_bad(c, "FEDAUTHINFO has a text with a zero in it");
   }
-  return f->data.n == 1
-             ? TDS_OK
-             : tds_session_bad(c, "the UTF8_SUPPORT answer is not one byte");
+  return rc;
+}
+
+int tds_session_fedauth(struct weir_drv_conn *c) {
+  struct tds_login_state *l = &c->login;
+  struct tds_fedauth info;
+  const char *why = NULL;
+  if (c->op != TDS_OP_CONNECT || c->cfg->auth != TDS_AUTH_ASKED ||
+      l->informed || c->logged_in) {
+    return tds_session_bad(c, "FEDAUTHINFO that nobody waits for");
+  }
+  if (tds_fedauth_read(c->decoder.fedauth.p, c->decoder.fedauth.n, &info,
+                       &why) != TDS_OK) {
+    return tds_session_bad(c, why);
+  }
+  l->informed = true;
+  int rc = keep_text(c, &l->sts, &info.sts);
+  return rc == TDS_OK ? keep_text(c, &l->spn, &info.spn) : rc;
 }

@@ -15,6 +15,7 @@ void tds_session_fini(struct weir_drv_conn *c);
 int tds_session_env(struct weir_drv_conn *c);
 int tds_session_ack(struct weir_drv_conn *c);
 int tds_session_feature(struct weir_drv_conn *c);
+int tds_session_fedauth(struct weir_drv_conn *c);
 
 /* The login is over: what holds now is what a reset goes back to.
  * Returns TDS_OK or TDS_E_NOMEM. */

@@ -318,6 +318,20 @@ static int on_feature_data(struct tds_decoder *d, const uint8_t *p) {
   return TDS_EV_FEATURE;
 }
 
+static int on_fedauth_length(struct tds_decoder *d, const uint8_t *p) {
+  uint32_t n = tds_u32(p);
+  if (n > TDS_FEDAUTH_MAX) {
+    return tds_decode_bad(d, TDS_E_PROTO, "FEDAUTHINFO has %u bytes", n);
+  }
+  return tds_decode_go(d, TDS_S_FEDINFO, n);
+}
+
+static int on_fedauth(struct tds_decoder *d, const uint8_t *p) {
+  d->fedauth.p = p;
+  d->fedauth.n = d->want;
+  return tds_decode_event(d, TDS_EV_FEDAUTH);
+}
+
 /* ---------------------------------------------------------- the token byte */
 
 static int unknown(struct tds_decoder *d) {
@@ -372,11 +386,12 @@ static int on_token(struct tds_decoder *d, const uint8_t *p) {
   case TOK_ALTMETA:
   case TOK_ALTROW:
     return tds_decode_bad(d, TDS_E_UNSUPPORTED, "COMPUTE is not supported");
-  case TOK_SSPI:
   case TOK_FEDAUTH:
+    return tds_decode_go(d, TDS_S_FEDLEN, 4);
+  case TOK_SSPI:
     return tds_decode_bad(d, TDS_E_UNSUPPORTED,
-                          "the server asks for integrated or federated "
-                          "authentication, which is not supported yet");
+                          "the server asks for integrated authentication, "
+                          "which is not supported yet");
   case TOK_CLASSIFY:
   default:
     return unknown(d);
@@ -398,6 +413,8 @@ static tds_state_fn *const states[TDS_S_COUNT_OF] = {
     [TDS_S_FEATURE] = on_feature,
     [TDS_S_FEATLEN] = on_feature_length,
     [TDS_S_FEATDATA] = on_feature_data,
+    [TDS_S_FEDLEN] = on_fedauth_length,
+    [TDS_S_FEDINFO] = on_fedauth,
     [TDS_S_COUNT] = tds_meta_count,
     [TDS_S_COLUMN] = tds_meta_column,
     [TDS_S_INFO] = tds_meta_info,

@@ -28,6 +28,7 @@
 #define TDS_EV_STATUS  10 /* return_status */
 #define TDS_EV_VALUE   11 /* a RETURNVALUE: value, value_name_n, column */
 #define TDS_EV_OTHER   12 /* a token that is of no interest, skipped */
+#define TDS_EV_FEDAUTH 13 /* fedauth: FEDAUTHINFO, for tds_fedauth_read */
 
 /* Where cells go.  space gives n bytes, grow enlarges the block handed out
  * last, cell ends a cell: a block (n may be less than asked for), or p NULL for
@@ -105,6 +106,7 @@ struct tds_decoder {
   struct tds_done done;
   struct tds_ack ack;
   struct tds_feature feature;
+  struct tds_span fedauth;
   int32_t return_status;
   char why[240]; /* after a negative verdict */
 

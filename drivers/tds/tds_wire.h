@@ -21,6 +21,7 @@
 #define TDS_PKT_RPC       0x03u
 #define TDS_PKT_REPLY     0x04u
 #define TDS_PKT_ATTENTION 0x06u
+#define TDS_PKT_FEDAUTH   0x08u
 #define TDS_PKT_TXN       0x0Eu
 #define TDS_PKT_LOGIN7    0x10u
 #define TDS_PKT_PRELOGIN  0x12u
@@ -69,7 +70,9 @@
 #define TDS_DONE_ATTN   0x0020u
 #define TDS_DONE_SRVERR 0x0100u
 
-#define TDS_FEATURE_UTF8 0x0Au
+/* Feature extensions that are asked for, MS-TDS 2.2.6.4. */
+#define TDS_FEATURE_FEDAUTH 0x02u
+#define TDS_FEATURE_UTF8    0x0Au
 
 /* Bytes still to be read. */
 struct tds_span {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # usage: test_settings.sh WEIRCTL
 #
-# drivers/tds/README.md lists the options of tds_options.c, with their aliases,
+# drivers/tds/README.md lists the options of tds_option_list.c, with their aliases,
 # and "weirctl help settings" has a name for each.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -20,7 +20,7 @@ verdict() {
 
 # "name|alias,alias" of each option, in the order of the table in the driver.
 in_driver() {
-  tr -d '\n' <drivers/tds/tds_options.c |
+  tr -d '\n' <drivers/tds/tds_option_list.c |
     grep -oE 'INFO\(WEIR_DRV_T_[^"]*"[^"]+", *(NOTHING|TEXT\("[^"]+"\))' |
     sed -E 's/^[^"]*"([^"]+)", *(NOTHING|TEXT\("([^"]+)"\))$/\1|\3/'
 }
@@ -34,10 +34,10 @@ in_readme() {
     }' drivers/tds/README.md
 }
 
-[ "$(in_driver | wc -l)" -ge 19 ]
-verdict $? "the options of tds_options.c were not found"
+[ "$(in_driver | wc -l)" -ge 36 ]
+verdict $? "the options of tds_option_list.c were not found"
 diff <(in_driver) <(in_readme)
-verdict $? "drivers/tds/README.md does not list the options of tds_options.c"
+verdict $? "drivers/tds/README.md does not list the options of tds_option_list.c"
 
 help=$("$1" help settings)
 while IFS='|' read -r name _; do

@@ -35,7 +35,7 @@ BAD += [GOOD + tail for tail in (
     "Server=" + "h" * 5000, "Server=[::1", "Server=::1]",
     "Encrypt=perhaps", "Encrypt=2", "Encrypt=mandatory strict",
     "TrustServerCertificate=2", "TrustServerCertificate=maybe",
-    "Packet Size=511", "Packet Size=32768", "Packet Size=-1", "Packet Size=x",
+    "Packet Size=511", "Packet Size=32769", "Packet Size=-1", "Packet Size=x",
     "Packet Size=512.5", "Packet Size=1e3", "Packet Size=99999999999999999999",
     "Database=" + "d" * 129, "Database=" + "\U0001f40b" * 65,
     "User ID=" + "u" * 129, "User ID=" + "u" * 70000,

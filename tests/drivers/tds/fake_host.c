@@ -679,7 +679,7 @@ static uint32_t split(char *text, struct weir_drv_option *o, uint32_t most) {
     o[n].value.type = WEIR_DRV_T_TEXT;
     o[n].value.p = equals + 1;
     o[n].value.n = strlen(equals + 1);
-    if (strcmp(p, "Password") == 0) {
+    if (strcmp(p, "Password") == 0 || strcmp(p, "Access Token") == 0) {
       memset(&o[n].value, 0, sizeof o[n].value);
       o[n].value.flags = WEIR_DRV_V_SECRET;
     }
@@ -763,12 +763,19 @@ static weir_drv_status answer_resolve(struct fake *f) {
   struct weir_drv_addr addr[8];
   struct weir_drv_rep_resolve r = {.struct_size = sizeof r};
   struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(1433)};
+  struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(1433)};
   in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  in6.sin6_addr = in6addr_loopback;
   memset(addr, 0, sizeof addr);
   for (size_t i = 0; i < 8; i++) {
     addr[i].len = sizeof in;
     addr[i].family = AF_INET;
     memcpy(addr[i].bytes, &in, sizeof in);
+    if (f->ipv6 && i % 2 == 0) {
+      addr[i].len = sizeof in6;
+      addr[i].family = AF_INET6;
+      memcpy(addr[i].bytes, &in6, sizeof in6);
+    }
   }
   r.n = (uint32_t)f->addresses;
   r.addr = addr;
@@ -776,13 +783,34 @@ static weir_drv_status answer_resolve(struct fake *f) {
                     : step(f, WEIR_DRV_WHY_REPLY, WEIR_DRV_DONE, &r, NULL);
 }
 
+/* "option|resource|authority|principal|bytes of nonce" */
+static void note_request(struct fake *f, const struct weir_drv_req_cred *q) {
+  const struct weir_drv_text texts[] = {q->option, q->resource, q->authority,
+                                        q->principal};
+  size_t at = 0;
+  for (size_t i = 0; i < 4; i++) {
+    assert(at + texts[i].n + 16 < sizeof f->asked_for);
+    fake_copy(f->asked_for + at, sizeof f->asked_for - at, texts[i].p,
+              (size_t)texts[i].n);
+    at += (size_t)texts[i].n;
+    f->asked_for[at++] = '|';
+  }
+  (void)snprintf(f->asked_for + at, sizeof f->asked_for - at, "%u",
+                 (unsigned)q->nonce.n);
+}
+
 static weir_drv_status answer_credential(struct fake *f) {
   static const char secret[] = "s3cr\xC3\xA9t";
   struct weir_drv_rep_cred r = {.struct_size = sizeof r};
-  r.kind = WEIR_DRV_CRED_PASSWORD;
-  r.secret.p = (const uint8_t *)secret;
-  r.secret.n = sizeof secret - 1;
+  const struct weir_drv_req_cred *q = f->wait.request_arg;
+  bool bearer = q->kind == WEIR_DRV_CRED_BEARER;
+  r.kind = q->kind;
+  r.secret.p = (const uint8_t *)(bearer ? f->token : secret);
+  r.secret.n = bearer ? f->token_n : sizeof secret - 1;
+  r.expires_unix_s = f->expires;
   f->asked_password = true;
+  f->asked_kind = q->kind;
+  note_request(f, q);
   return f->no_password ? step(f, WEIR_DRV_WHY_REPLY, WEIR_DRV_FAIL, NULL, NULL)
                         : step(f, WEIR_DRV_WHY_REPLY, WEIR_DRV_DONE, &r, NULL);
 }

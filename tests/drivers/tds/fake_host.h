@@ -46,11 +46,15 @@ struct fake {
   uint32_t seed;     /* not 0: limits are drawn anew for each call */
   bool stray;        /* wake the driver for nothing before each wake-up */
   size_t addresses;  /* what a name resolves to; default 1 */
+  bool ipv6;         /* ... each second one, from the first, to IPv6 */
   size_t refuse;     /* that many addresses refuse the connection */
   bool no_tls;       /* no service "weir.tls" */
   bool bad_tls;      /* the handshake fails */
   bool no_password;  /* the credential request is refused */
-  bool no_name;      /* the name does not resolve */
+  const char *token; /* answers a request for a bearer token */
+  size_t token_n;
+  uint64_t expires; /* ... and when it ends */
+  bool no_name;     /* the name does not resolve */
   uint32_t batch_rows;
   uint32_t batch_bytes;
   uint32_t exec_flags;
@@ -73,7 +77,9 @@ struct fake {
   size_t secrets;    /* blocks asked for as secret memory */
   size_t steps;
   bool asked_password;
-  struct fake_bytes log;   /* results as text */
+  int32_t asked_kind;    /* of the last request for a credential */
+  char asked_for[256];   /* "option|resource|authority|principal|nonce bytes" */
+  struct fake_bytes log; /* results as text */
   struct fake_bytes diags; /* "number/severity: text" lines */
   size_t rows;
   struct weir_drv_wait wait;

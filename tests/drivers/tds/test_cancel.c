@@ -116,7 +116,7 @@ static const struct {
     {"12 01 0008 0000 00 00", false}, /* another type of packet */
 };
 
-Test(cancel, is_dead_after_any_other_end, .timeout = 5) {
+Test(cancel, report_20_scenario_178_is_dead_after_any_other_end, .timeout = 5) {
   for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
     struct fake f;
     fake_session(&f);

@@ -267,6 +267,34 @@ Test(login, tries_the_next_address, .timeout = 5) {
   cr_expect_eq(fake_close(&f), 0);
 }
 
+/* The fake resolves to IPv4, IPv6, IPv4, ... */
+static const struct {
+  const char *option;
+  const char *peer;
+} preferences[] = {
+    {"", "127.0.0.1,1433"},
+    {";IPAddressPreference=IPv4First", "127.0.0.1,1433"},
+    {";IPAddressPreference=IPv6First", "::1,1433"},
+    {";IPAddressPreference=UsePlatformDefault", "::1,1433"},
+};
+
+Test(login, tries_addresses_in_the_order_of_preference, .timeout = 5) {
+  for (size_t i = 0; i < sizeof preferences / sizeof preferences[0]; i++) {
+    struct fake f;
+    char options[200];
+    (void)snprintf(options, sizeof options, "%s%s", PLAIN,
+                   preferences[i].option);
+    fake_open(&f, options);
+    fake_login(&f);
+    f.addresses = 3;
+    f.ipv6 = true;
+    cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+    cr_expect_str_eq(get_text(&f, WEIR_DRV_P_PEER), preferences[i].peer, "%zu",
+                     i);
+    (void)fake_close(&f);
+  }
+}
+
 Test(login, reports_the_last_address, .timeout = 5) {
   struct fake f;
   fake_open(&f, PLAIN);
@@ -330,6 +358,20 @@ Test(login, names_the_phase_in_which_the_server_hung_up, .timeout = 5) {
   check_hang_up(2, "login: the server closed the connection");
 }
 
+/* Report 30, jdbc PR#1568: the target may be an instance. */
+Test(login, report_30_names_the_instance_it_is_routed_to, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, REPLY_NO);
+  fake_reply_hex(&f,
+                 "ad 0a00 01 74000004 00 10 00 0ff5"
+                 "e3 1000 14 0b00 00 9905 0300 6200 5c00 6900 0000" DONE_HEX);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect(says(&f, "the server routes to b\\i,1433; routing is not"));
+  cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_CONFIG);
+  (void)fake_close(&f);
+}
+
 Test(login, refuses_to_be_routed, .timeout = 5) {
   struct fake f;
   fake_open(&f, PLAIN);
@@ -383,11 +425,21 @@ static const struct {
      "a LOGINACK that nobody waits for"},
     {"ad 0a00 01 74000004 00 10 00 0ff5", "without a final DONE"},
     {"ad 0400 01 74000004", "runs past its token's length"},
-    {"ae 02 01000000 00 ff", "feature that was not asked for"},
-    {"ae 0a 02000000 0100 ff", "UTF8_SUPPORT answer is not one byte"},
+    {"ae 02 01000000 00 ff", "feature 0x02, which was not asked for"},
+    {"ae 0a 02000000 0100 ff", "the answer to UTF8_SUPPORT has 2 bytes"},
     {"81 0100 00000000 0000 38 00", "a result during login"},
     {"e3 0700 04 02 3900 3900 00", "impossible packet size"},
-    {"ed 0000", "authentication"},
+    {"ed 0000", "integrated authentication"},
+    {"ee 04000000 00000000", "FEDAUTHINFO that nobody waits for"},
+    {"e3 0c00 14 0700 00 9905 0100 6200 0000"
+     "e3 0c00 15 0700 00 9905 0100 6200 0000",
+     "routes to two places at once"},
+    {"e3 0c00 14 0700 00 9905 0100 6200 0000"
+     "e3 0c00 14 0700 00 9905 0100 6200 0000",
+     "routes to two places at once"},
+    {"e3 0600 07 03 112233 00", "a collation that is not 5 bytes"},
+    {"e3 0d00 04 05 3300 3200 3700 3600 3800 00", "impossible packet size"},
+    {"e3 0900 04 03 3500 3100 3100 00", "impossible packet size"},
     {"42", "unknown token (token 0x42, byte 1 of the reply)"},
     {"aa 1400 1848", "inside a token"},
 };
@@ -461,7 +513,9 @@ Test(login, asks_for_the_packet_size_of_the_options, .timeout = 5) {
   (void)fake_close(&f);
 }
 
-Test(login, asks_for_packets_that_fit_a_tls_record, .timeout = 5) {
+Test(login,
+     report_11_scenario_185_asks_for_packets_that_fit_tls,
+     .timeout = 5) {
   struct fake f;
   fake_open(&f, DEMANDED ";Packet Size=32767");
   queue_tls_login(&f);

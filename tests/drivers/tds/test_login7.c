@@ -6,6 +6,11 @@
 
 #include "tds_login7.h"
 
+static const struct tds_ask asks[] = {
+    {TDS_FEATURE_UTF8, {(const uint8_t *)"\1", 1}},
+    {TDS_FEATURE_FEDAUTH, {(const uint8_t *)"abc", 3}},
+};
+
 static struct tds_login sample(void) {
   struct tds_login l = {.version = TDS_V74,
                         .packet_size = 8000,
@@ -16,7 +21,9 @@ static struct tds_login sample(void) {
                         .server = "db.test",
                         .server_n = 7,
                         .database = "sh\xC3\xB3p",
-                        .database_n = 5};
+                        .database_n = 5,
+                        .asks = asks,
+                        .n_asks = 1};
   return l;
 }
 
@@ -105,4 +112,17 @@ Test(login7, refuses_what_is_not_utf8, .timeout = 5) {
   l.user_n = 1;
   cr_assert_eq(tds_login7_write(&l, p, &n, &what), TDS_E_PROTO);
   cr_expect_str_eq(what, "User ID");
+}
+
+Test(login7, lists_each_feature_with_its_length, .timeout = 5) {
+  uint8_t p[TDS_LOGIN_MAX + 100];
+  size_t n = 0;
+  const char *what = NULL;
+  struct tds_login l = sample();
+  l.n_asks = 2;
+  cr_assert_leq(tds_login7_room(&l), sizeof p);
+  cr_assert_eq(tds_login7_write(&l, p, &n, &what), TDS_OK);
+  uint32_t list = tds_u32(p + tds_u16(p + 56));
+  cr_assert_eq(list + 15, n);
+  cr_expect_arr_eq(p + list, "\x0A\1\0\0\0\1\2\3\0\0\0abc\xFF", 15);
 }

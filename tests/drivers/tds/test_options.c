@@ -56,9 +56,9 @@ static const struct {
     {"Server=d\xFF", WEIR_DRV_K_CONFIG, "not valid UTF-8"},
     {"Server=d;Encrypt=maybe", WEIR_DRV_K_CONFIG, "Encrypt: must be"},
     {"Server=d;TrustServerCertificate=2", WEIR_DRV_K_CONFIG, "true or false"},
-    {"Server=d;Packet Size=511", WEIR_DRV_K_CONFIG, "512 to 32767"},
-    {"Server=d;Packet Size=32768", WEIR_DRV_K_CONFIG, "512 to 32767"},
-    {"Server=d;Packet Size=many", WEIR_DRV_K_CONFIG, "512 to 32767"},
+    {"Server=d;Packet Size=511", WEIR_DRV_K_CONFIG, "512 to 32768"},
+    {"Server=d;Packet Size=32769", WEIR_DRV_K_CONFIG, "512 to 32768"},
+    {"Server=d;Packet Size=many", WEIR_DRV_K_CONFIG, "512 to 32768"},
     {"Server=d;ApplicationIntent=Write", WEIR_DRV_K_CONFIG, "ReadWrite or"},
     {"Server=d;MultipleActiveResultSets=true", WEIR_DRV_K_UNSUPPORTED,
      "MultipleActiveResultSets: only false"},
@@ -66,8 +66,53 @@ static const struct {
      "integrated authentication is not supported yet"},
     {"Server=d;Trusted_Connection=yes", WEIR_DRV_K_UNSUPPORTED,
      "integrated authentication"},
-    {"Server=d;Authentication=Active Directory Default", WEIR_DRV_K_UNSUPPORTED,
-     "only SqlPassword"},
+    {"Server=d;Authentication=Kerberos", WEIR_DRV_K_CONFIG,
+     "Authentication: must be SqlPassword, AccessToken"},
+    {"Server=d;Authentication=SqlPassword;Access Token=", WEIR_DRV_K_CONFIG,
+     "Access Token: cannot be used together with Authentication=SqlPassword"},
+    {"Server=d;Access Token=;User ID=sa", WEIR_DRV_K_CONFIG,
+     "User ID: cannot be used together with an access token"},
+    {"Server=d;Access Token=;Password=", WEIR_DRV_K_CONFIG,
+     "Password: cannot be used together with an access token"},
+    {"Server=d;Authentication=AccessToken;User ID=sa", WEIR_DRV_K_CONFIG,
+     "User ID: cannot be used"},
+    {"Server=d;Authentication=ActiveDirectoryPassword;User ID=a;Password=",
+     WEIR_DRV_K_CONFIG, "the program supplies the token"},
+    {"Server=d;Authentication=ActiveDirectoryDeviceCodeFlow;User ID=a",
+     WEIR_DRV_K_CONFIG, "device code flow"},
+    {"Server=d;Access Token=;Integrated Security=true", WEIR_DRV_K_UNSUPPORTED,
+     "integrated authentication is not supported yet"},
+    {"Server=d;IPAddressPreference=IPv5", WEIR_DRV_K_CONFIG,
+     "IPAddressPreference: must be"},
+    {"Server=d;ConnectRetryCount=256", WEIR_DRV_K_CONFIG, "0 to 255"},
+    {"Server=d;ConnectRetryCount=-1", WEIR_DRV_K_CONFIG, "0 to 255"},
+    {"Server=d;ConnectRetryInterval=0", WEIR_DRV_K_CONFIG, "1 to 60"},
+    {"Server=d;ConnectRetryInterval=61", WEIR_DRV_K_CONFIG, "1 to 60"},
+    {"Server=d;Failover Partner=e", WEIR_DRV_K_UNSUPPORTED,
+     "Failover Partner: database mirroring is not built yet"},
+    {"Server=d;Failover Partner SPN=e", WEIR_DRV_K_UNSUPPORTED,
+     "Failover Partner SPN: database mirroring is not built yet"},
+    {"Server=d;Server SPN=e", WEIR_DRV_K_UNSUPPORTED,
+     "Server SPN: integrated authentication"},
+    {"Server=d;Type System Version=SQL Server 2005", WEIR_DRV_K_UNSUPPORTED,
+     "Type System Version: only Latest"},
+    {"Server=d;Column Encryption Setting=Enabled", WEIR_DRV_K_UNSUPPORTED,
+     "Always Encrypted is not supported"},
+    {"Server=d;Enclave Attestation Url=http://x", WEIR_DRV_K_UNSUPPORTED,
+     "Enclave Attestation Url: Always Encrypted"},
+    {"Server=d;Attestation Protocol=HGS", WEIR_DRV_K_UNSUPPORTED,
+     "Attestation Protocol: Always Encrypted"},
+    {"Server=d;AttachDbFilename=x.mdf", WEIR_DRV_K_UNSUPPORTED,
+     "AttachDbFilename: database files"},
+    {"Server=d;Extended Properties=x.mdf", WEIR_DRV_K_UNSUPPORTED,
+     "AttachDbFilename: database files"},
+    {"Server=d;User Instance=true", WEIR_DRV_K_UNSUPPORTED, "user instances"},
+    {"Server=d;Replication=true", WEIR_DRV_K_UNSUPPORTED, "replication"},
+    {"Server=d;Context Connection=true", WEIR_DRV_K_UNSUPPORTED,
+     "Context Connection: there is no server around"},
+    {"Server=d;Network Library=dbnmpntw", WEIR_DRV_K_UNSUPPORTED,
+     "Network Library: only TCP is supported"},
+    {"Server=d;Async=maybe", WEIR_DRV_K_CONFIG, "true or false"},
     {"Server=d;ServerCertificate=a;CA File=b", WEIR_DRV_K_CONFIG,
      "cannot be used together"},
     {"Server=d;Colour=red", WEIR_DRV_K_CONFIG, "unknown option 'Colour'"},
@@ -120,6 +165,74 @@ Test(options, demand_encryption_unless_told_otherwise, .timeout = 5) {
   (void)fake_close(&f);
 }
 
+/* ------------------------------------------------------------ credentials */
+
+static const struct {
+  const char *options;
+  uint8_t auth;
+  uint8_t workflow;
+} methods[] = {
+    {"Server=d;User ID=sa;Password=", TDS_AUTH_PASSWORD, 0},
+    {"Server=d;Authentication=Sql Password", TDS_AUTH_PASSWORD, 0},
+    {"Server=d;Access Token=", TDS_AUTH_TOKEN, 0},
+    {"Server=d;Authentication=Access Token", TDS_AUTH_TOKEN, 0},
+    {"Server=d;Authentication=accesstoken;Access Token=", TDS_AUTH_TOKEN, 0},
+    {"Server=d;User=a;Authentication=Active Directory Password", TDS_AUTH_ASKED,
+     1},
+    {"Server=d;Authentication=ACTIVE DIRECTORY INTEGRATED", TDS_AUTH_ASKED, 2},
+    {"Server=d;User=a;Authentication=ActiveDirectoryInteractive",
+     TDS_AUTH_ASKED, 3},
+    {"Server=d;User=a;Authentication=Active Directory Service Principal",
+     TDS_AUTH_ASKED, 1},
+    {"Server=d;Authentication=Active Directory Device Code Flow",
+     TDS_AUTH_ASKED, 3},
+    {"Server=d;User=a;Authentication=Active Directory Managed Identity",
+     TDS_AUTH_ASKED, 3},
+    {"Server=d;Authentication=Active Directory MSI", TDS_AUTH_ASKED, 3},
+    {"Server=d;Authentication=Active Directory Workload Identity",
+     TDS_AUTH_ASKED, 3},
+    {"Server=d;Authentication=Active Directory Default", TDS_AUTH_ASKED, 3},
+    {"Server=d;Authentication=ActiveDirectoryDefault;Access Token=",
+     TDS_AUTH_ASKED, 3},
+};
+
+Test(options, know_all_words_for_authentication, .timeout = 5) {
+  for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+    struct fake f = {0};
+    cr_assert_eq(fake_configure(&f, methods[i].options), WEIR_DRV_DONE,
+                 "%s: %s", methods[i].options, f.message);
+    cr_expect_eq(f.cfg->auth, methods[i].auth, "%s", methods[i].options);
+    cr_expect_eq(f.cfg->workflow, methods[i].workflow, "%s",
+                 methods[i].options);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+}
+
+/* Values that change nothing, in the spellings of SqlClient. */
+static const char *const harmless[] = {
+    "Server=d;ConnectRetryCount=0;ConnectRetryInterval=60",
+    "Server=d;Connect Retry Count=255",
+    "Server=d;Failover Partner=;Server SPN=;Failover Partner SPN=",
+    "Server=d;Type System Version=SQL Server 2012",
+    "Server=d;Type System Version=latest",
+    "Server=d;Column Encryption Setting=disabled;Attestation Protocol=None",
+    "Server=d;AttachDbFilename=;User Instance=false;Replication=no",
+    "Server=d;Context Connection=false;Asynchronous Processing=true",
+    "Server=d;Network Library=dbmssocn;Net=dbmssocn",
+    "Server=d;MultipleActiveResultSets=false;Integrated Security=no",
+    "Server=d;MultiSubnetFailover=true;Persist Security Info=true",
+    "Server=d;Packet Size=32768",
+};
+
+Test(options, take_what_changes_nothing, .timeout = 5) {
+  for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+    struct fake f = {0};
+    cr_expect_eq(fake_configure(&f, harmless[i]), WEIR_DRV_DONE, "%s: %s",
+                 harmless[i], f.message);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+}
+
 /* ----------------------------------------------------------------- keys */
 
 static weir_drv_status add_part(void *ctx,
@@ -166,6 +279,16 @@ Test(options, put_what_matters_into_the_key, .timeout = 5) {
             "ApplicationIntent=ReadOnly;");
 }
 
+Test(options, put_the_kind_of_credential_into_the_key, .timeout = 5) {
+  check_key("Server=db;Access Token=", WEIR_DRV_KEY_POOL,
+            "Server=db,1433;Authentication=AccessToken;");
+  check_key("Server=db;User ID=a;Authentication=Active Directory msi;"
+            "IPAddressPreference=IPv6First",
+            WEIR_DRV_KEY_POOL,
+            "Server=db,1433;User ID=a;Authentication=ActiveDirectoryMSI;"
+            "IPAddressPreference=IPv6First;");
+}
+
 Test(options, never_put_the_password_into_a_key, .timeout = 5) {
   check_key("Server=db;User ID=sa;Password=x", WEIR_DRV_KEY_DISPLAY,
             "Server=db,1433;User ID=sa;");
@@ -200,8 +323,9 @@ Test(options, describe_themselves, .timeout = 5) {
     cr_expect_eq(o[i].struct_size, sizeof *o);
     cr_expect_gt(o[i].name.n, 0);
     cr_expect_gt(o[i].help.n, 0);
-    bool password = strcmp(o[i].name.p, "Password") == 0;
-    cr_expect_eq((o[i].flags & WEIR_DRV_OPT_SECRET) != 0, password);
+    bool secret = strcmp(o[i].name.p, "Password") == 0 ||
+                  strcmp(o[i].name.p, "Access Token") == 0;
+    cr_expect_eq((o[i].flags & WEIR_DRV_OPT_SECRET) != 0, secret);
   }
 }
 

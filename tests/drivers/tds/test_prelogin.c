@@ -24,7 +24,7 @@ Test(prelogin, asks_for_what_the_user_wants, .timeout = 5) {
     uint8_t out[TDS_PRELOGIN_REQUEST_MAX];
     struct tds_prelogin r;
     const char *why = NULL;
-    size_t n = tds_prelogin_write(out, encrypt);
+    size_t n = tds_prelogin_write(out, encrypt, false);
     cr_assert_leq(n, sizeof out);
     cr_assert_eq(tds_prelogin_read(out, n, &r, &why), TDS_OK);
     cr_expect_eq(r.encryption, wish[encrypt]);
@@ -49,6 +49,46 @@ Test(prelogin, takes_a_silent_server_for_one_without_tls, .timeout = 5) {
   cr_expect_eq(r.encryption, TDS_ENC_NOTSUP);
 }
 
+Test(prelogin, says_that_a_token_is_at_hand, .timeout = 5) {
+  uint8_t out[TDS_PRELOGIN_REQUEST_MAX];
+  struct tds_prelogin r;
+  const char *why = NULL;
+  size_t n = tds_prelogin_write(out, TDS_ENCRYPT_MANDATORY, true);
+  cr_assert_leq(n, sizeof out);
+  cr_assert_eq(tds_prelogin_read(out, n, &r, &why), TDS_OK);
+  cr_expect_eq(r.fedauth, 1);
+  n = tds_prelogin_write(out, TDS_ENCRYPT_MANDATORY, false);
+  cr_assert_eq(tds_prelogin_read(out, n, &r, &why), TDS_OK);
+  cr_expect_eq(r.fedauth, 0);
+  cr_expect_eq(r.has_nonce, 0);
+}
+
+Test(prelogin, keeps_the_nonce, .timeout = 5) {
+  struct tds_prelogin r;
+  cr_assert_eq(read_hex("00 000b 0006 07 0011 0020 ff 100000000000"
+                        "000102030405060708090a0b0c0d0e0f"
+                        "101112131415161718191a1b1c1d1e1f",
+                        &r),
+               TDS_OK);
+  cr_expect_eq(r.has_nonce, 1);
+  cr_expect_eq(r.nonce[31], 0x1F);
+}
+
+/* 0x20 and 0x80 are flags beside the value. */
+Test(prelogin, reads_encryption_without_its_flags, .timeout = 5) {
+  static const struct {
+    const char *hex;
+    uint8_t value;
+  } cases[] = {{"00 000b 0006 01 0011 0001 ff 100000000000 81", TDS_ENC_ON},
+               {"00 000b 0006 01 0011 0001 ff 100000000000 23", TDS_ENC_REQ},
+               {"00 000b 0006 01 0011 0001 ff 100000000000 a0", TDS_ENC_OFF}};
+  for (size_t i = 0; i < 3; i++) {
+    struct tds_prelogin r;
+    cr_assert_eq(read_hex(cases[i].hex, &r), TDS_OK);
+    cr_expect_eq(r.encryption, cases[i].value);
+  }
+}
+
 static const char *const bad[] = {
     "",
     "ff",
@@ -61,6 +101,9 @@ static const char *const bad[] = {
     "00 000b 0006 01 0011 0002 ff 100000000000 0101",
     "00 000b 0006 01 0011 0001 ff 100000000000 04",
     "00 000b 0006 01 ffff ffff ff 100000000000 04",
+    "00 000b 0006 06 0011 0001 ff 100000000000 02",
+    "00 000b 0006 06 0011 0002 ff 100000000000 0101",
+    "00 000b 0006 07 0011 0001 ff 100000000000 01",
 };
 
 Test(prelogin, refuses_malformed_replies, .timeout = 5) {

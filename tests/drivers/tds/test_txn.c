@@ -200,7 +200,7 @@ Test(txn, rolls_back_nothing_without_a_word, .timeout = 5) {
 
 /* go-mssqldb PR#370 (report 22): XACT_ABORT rolls back, and what follows would
  * be committed one by one. */
-Test(txn, refuses_statements_of_a_transaction_that_is_gone, .timeout = 5) {
+Test(txn, report_22_refuses_statements_when_it_is_gone, .timeout = 5) {
   struct fake f;
   begin(&f);
   fake_reply_hex(&f, ERR_547 ENDED DONE_ERR);
@@ -299,7 +299,7 @@ Test(txn, that_is_gone_ends_with_a_reset, .timeout = 5) {
 
 /* Report 35, babelfish_extensions#2401: a deadlock without ENVCHANGE.  The
  * number alone tells that the transaction is gone. */
-Test(txn, believes_a_deadlock_that_nothing_else_tells_of, .timeout = 5) {
+Test(txn, report_35_believes_a_deadlock_without_envchange, .timeout = 5) {
   struct fake f;
   begin(&f);
   fake_reply_hex(&f, ERR_1205 DONE_ERR);
@@ -395,7 +395,7 @@ Test(txn, is_rolled_back_by_a_commit_that_fails, .timeout = 5) {
 /* ------------------------------------------------------------ lost answers */
 
 /* Report 9, SqlClient#176. */
-Test(txn, calls_a_commit_without_answer_unknown, .timeout = 5) {
+Test(txn, report_9_calls_a_commit_without_answer_unknown, .timeout = 5) {
   static const char *const answers[] = {"", "04 01 0020 0000 00 00 fd"};
   for (size_t i = 0; i < 2; i++) {
     struct fake f;
@@ -465,7 +465,7 @@ static const struct {
 
 /* Scenario 106: either what became of it is known, or the connection is not
  * used again. */
-Test(txn, is_known_or_dead_after_a_cancel, .timeout = 5) {
+Test(txn, scenario_106_is_known_or_dead_after_a_cancel, .timeout = 5) {
   for (size_t i = 0; i < sizeof cancelled / sizeof cancelled[0]; i++) {
     struct fake f;
     int32_t verb = cancelled[i].verb;
@@ -508,7 +508,7 @@ Test(txn, survives_ten_cancelled_begins, .timeout = 5) {
 /* -------------------------------------------------------------------- reset */
 
 /* Report 1, SqlClient#96: the level outlives the reset. */
-Test(txn, leaves_its_isolation_level_to_the_reset, .timeout = 5) {
+Test(txn, report_1_leaves_its_isolation_level_to_the_reset, .timeout = 5) {
   struct fake f;
   fake_session(&f);
   fake_reply_hex(&f, BEGUN DONE);
@@ -544,7 +544,7 @@ Test(txn, begins_in_a_session_that_is_reset_on_the_way, .timeout = 5) {
 
 /* Report 2, SqlClient#2970: a reset that keeps the transaction keeps it the
  * user's. */
-Test(txn, goes_on_after_a_reset_that_keeps_it, .timeout = 5) {
+Test(txn, report_2_goes_on_after_a_reset_that_keeps_it, .timeout = 5) {
   struct fake f;
   begin(&f);
   cr_assert_eq(fake_reset(&f, WEIR_DRV_RESET_KEEP_TXN), WEIR_DRV_DONE);
