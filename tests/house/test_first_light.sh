@@ -57,7 +57,7 @@ verdict() {
   printf 'stdout: %s\nstderr: %s\n' "$out" "$err"
 }
 
-begin "$work/tdsd" "$bin/tdsd" --port 0 --print-port --tls self-signed \
+begin "$work/tdsd" "$bin/tdsd" --port 0 --print-port --tls self-signed --strict-client \
   --login-delay-ms 5
 server="Driver=tds;Server=127.0.0.1,$port;User ID=sa;Encrypt=mandatory"
 
@@ -92,7 +92,8 @@ status=$? err=$(cat "$work/err")
 [ "$status" -eq 0 ] && [ "$out" = hello ]
 verdict $? "the program of README.md"
 
-begin "$work/plain" "$bin/tdsd" --port 0 --print-port --tls off
+begin "$work/plain" "$bin/tdsd" --port 0 --print-port --tls off \
+  --strict-client
 query "Driver=tds;Server=127.0.0.1,$port;User ID=sa;Password=x" "SELECT 1"
 [ "$status" -eq 6 ] && grep -q 'to do:.*Encrypt=optional' <<<"$err"
 verdict $? "a server without TLS"

@@ -534,7 +534,8 @@ static void run_all(weir_h engine) {
 }
 
 int main(void) {
-  struct tdsd_options options = {.tls = TDSD_TLS_OFF, .log = say};
+  struct tdsd_options options = {
+      .tls = TDSD_TLS_OFF, .strict_client = true, .log = say};
   struct tdsd_stats stats;
   char why[256];
   weir_h engine = 0;

@@ -49,7 +49,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "control")
         server = subprocess.Popen(
-            [os.path.join(BIN, "tdsd"), "--port", "0", "--print-port", "--tls",
+            [os.path.join(BIN, "tdsd"), "--port", "0", "--print-port",
+             "--strict-client", "--tls",
              "self-signed", "--login-delay-ms", "5", "--control", path],
             stdout=subprocess.PIPE, text=True)
         try:

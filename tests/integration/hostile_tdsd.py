@@ -110,7 +110,8 @@ class Server:
         self.cert = os.path.join(folder, "cert-" + tls)
         cert = [] if tls == "off" else ["--print-cert", self.cert]
         self.process = subprocess.Popen(
-            [os.path.join(BIN, "tdsd"), "--port", "0", "--print-port", "--tls",
+            [os.path.join(BIN, "tdsd"), "--port", "0", "--print-port",
+             "--strict-client", "--tls",
              tls, "--control", self.path, "--quiet"] + cert,
             stdout=subprocess.PIPE, stderr=self.errors, text=True)
         started.append(self.process)

@@ -38,7 +38,8 @@ class Server:
         for _ in range(50):
             self.process = subprocess.Popen(
                 [os.path.join(BUILD, "bin", "tdsd"), "--port", str(port),
-                 "--print-port", "--tls", tls, "--quiet", "--control",
+                 "--print-port",
+                 "--strict-client", "--tls", tls, "--quiet", "--control",
                  self.control], stdout=subprocess.PIPE, text=True)
             started.append(self.process)
             line = self.process.stdout.readline()

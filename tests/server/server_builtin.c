@@ -10,6 +10,9 @@
 #include "server_function.h"
 #include "server_text.h"
 
+/* What REPLICATE writes out at most, unless one text is longer. */
+#define BLOCK_BYTES 16384u
+
 static int no_memory(const struct tdsd_context *context) {
   return tdsd_fault_set(context->fault, 701, 17,
                         "There is insufficient memory for this query.");
@@ -56,15 +59,19 @@ static int replicate(const struct tdsd_value *args,
                                                   : out->type.size / units;
   uint64_t times = (uint64_t)args[1].integer;
   times = times < most ? times : most;
-  char *bytes = tdsd_arena_take(context->arena, times * text.len + 1);
+  /* Only a block is written; a long value repeats it. */
+  uint64_t block = text.len >= BLOCK_BYTES ? 1 : BLOCK_BYTES / text.len + 1;
+  block = block < times ? block : times;
+  char *bytes = tdsd_arena_take(context->arena, block * text.len + 1);
   if (bytes == NULL) {
     return no_memory(context);
   }
-  for (uint64_t i = 0; i < times; i++) {
+  for (uint64_t i = 0; i < block; i++) {
     memcpy(bytes + i * text.len, text.bytes, text.len);
   }
   out->bytes = bytes;
-  out->len = times * text.len;
+  out->len = block * text.len;
+  out->total = block < times ? times * text.len : 0;
   return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "server_const.h"
 #include "server_loop.h"
+#include "server_manners.h"
 
 static int answer(char *reply, size_t cap, const char *text) {
   (void)snprintf(reply, cap, "%s", text);
@@ -237,19 +238,35 @@ static int run_quit(struct tdsd *server,
   return answer(reply, cap, "ok");
 }
 
+/* manner NAME on|off */
+static int run_manner(struct tdsd *server,
+                      char *argument,
+                      char *reply,
+                      size_t cap) {
+  char *rest = NULL;
+  const char *name = strtok_r(argument, " \t", &rest);
+  const char *value = strtok_r(NULL, " \t", &rest);
+  bool on = value != NULL && strcmp(value, "on") == 0;
+  bool off = value != NULL && strcmp(value, "off") == 0;
+  if ((!on && !off) || strtok_r(NULL, " \t", &rest) != NULL ||
+      !tdsd_manner_set(&server->shared.manners, name, on)) {
+    return answer(reply, cap,
+                  "error: manner needs handles-go-on, isolation-resets or "
+                  "strict-client, and on or off");
+  }
+  return answer(reply, cap, "ok");
+}
+
 /* The commands.  argument is what follows the name, without blanks at its ends;
  * it may be changed. */
 static const struct command {
   const char *name;
   int (*run)(struct tdsd *server, char *argument, char *reply, size_t cap);
 } commands[] = {
-    {"stats", run_stats},
-    {"sessions", run_sessions},
-    {"kill", run_kill},
-    {"script", run_script},
-    {"quit", run_quit},
-    {"fault", run_fault},
-    {"login-delay-ms", run_login_delay},
+    {"stats", run_stats},   {"sessions", run_sessions},
+    {"kill", run_kill},     {"script", run_script},
+    {"quit", run_quit},     {"fault", run_fault},
+    {"manner", run_manner}, {"login-delay-ms", run_login_delay},
 };
 
 static int run_named(struct tdsd *server,
@@ -300,7 +317,7 @@ void tdsd_control_run(struct tdsd *server,
     (void)snprintf(
         reply, cap,
         "error: unknown command; known are stats, sessions, kill, "
-        "script, fault, role, refuse, drop, freeze, thaw, "
+        "script, fault, manner, role, refuse, drop, freeze, thaw, "
         "restart-handles, quit, hang-prelogin, hang-login, hang-batch, "
         "ignore-attention, omit-reset-ack, login-error, "
         "login-delay-ms, fragment, drop-after-bytes");

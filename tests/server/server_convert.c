@@ -725,12 +725,12 @@ static int dispatch(const struct job *job) {
   return to == TDSD_GUID ? to_guid(job) : to_date(job);
 }
 
-int tdsd_convert(const struct tdsd_value *in,
-                 const struct tdsd_type *to,
-                 int style,
-                 struct tdsd_arena *arena,
-                 struct tdsd_value *out,
-                 struct tdsd_fault *fault) {
+static int convert_one(const struct tdsd_value *in,
+                       const struct tdsd_type *to,
+                       int style,
+                       struct tdsd_arena *arena,
+                       struct tdsd_value *out,
+                       struct tdsd_fault *fault) {
   struct tdsd_value value = {.type = *to, .is_null = in->is_null};
   value.bytes = "";
   struct job job = {in, to, style, arena, &value, fault};
@@ -739,4 +739,47 @@ int tdsd_convert(const struct tdsd_value *in,
   }
   *out = value;
   return 0;
+}
+
+/* A value that repeats goes on repeating in a type without limit: its block is
+ * converted, and so is the end that is no whole block. */
+static int convert_block(const struct tdsd_value *in,
+                         const struct tdsd_type *to,
+                         struct tdsd_arena *arena,
+                         struct tdsd_value *out,
+                         struct tdsd_fault *fault) {
+  struct tdsd_value block = *in;
+  struct tdsd_value rest = *in;
+  uint64_t times = in->total / in->len;
+  block.total = 0;
+  rest.total = 0;
+  rest.len = (size_t)(in->total % in->len);
+  if (convert_one(&block, to, 0, arena, &block, fault) < 0 ||
+      convert_one(&rest, to, 0, arena, &rest, fault) < 0) {
+    return -1;
+  }
+  block.total = times * block.len + rest.len;
+  *out = block;
+  return 0;
+}
+
+int tdsd_convert(const struct tdsd_value *in,
+                 const struct tdsd_type *to,
+                 int style,
+                 struct tdsd_arena *arena,
+                 struct tdsd_value *out,
+                 struct tdsd_fault *fault) {
+  struct tdsd_value flat = *in;
+  bool same =
+      (tdsd_kind_is_text(in->type.kind) && tdsd_kind_is_text(to->kind)) ||
+      (tdsd_kind_is_binary(in->type.kind) && tdsd_kind_is_binary(to->kind));
+  if (in->total == 0) {
+    return convert_one(in, to, style, arena, out, fault);
+  }
+  if (same && to->size == TDSD_SIZE_MAX) {
+    return convert_block(in, to, arena, out, fault);
+  }
+  return tdsd_value_flatten(&flat, arena, fault) < 0
+             ? -1
+             : convert_one(&flat, to, style, arena, out, fault);
 }

@@ -132,6 +132,15 @@ static int eval_cast(const struct tdsd_expr *expr,
   return 0;
 }
 
+/* What operators and functions look at is written out in full. */
+static int eval_flat(const struct tdsd_expr *expr,
+                     const struct tdsd_context *context,
+                     struct tdsd_value *out) {
+  return tdsd_eval(expr, context, out) < 0
+             ? -1
+             : tdsd_value_flatten(out, context->arena, context->fault);
+}
+
 static int eval_negate(const struct tdsd_expr *expr,
                        const struct tdsd_context *context,
                        struct tdsd_value *out) {
@@ -154,8 +163,8 @@ static int eval_binary(const struct tdsd_expr *expr,
                        struct tdsd_value *out) {
   struct tdsd_value a;
   struct tdsd_value b;
-  if (tdsd_eval(expr->args[0], context, &a) < 0 ||
-      tdsd_eval(expr->args[1], context, &b) < 0) {
+  if (eval_flat(expr->args[0], context, &a) < 0 ||
+      eval_flat(expr->args[1], context, &b) < 0) {
     return -1;
   }
   return tdsd_arith(expr->op, &expr->type, &a, &b, context->arena, out,
@@ -168,7 +177,7 @@ static int eval_call(const struct tdsd_expr *expr,
   struct tdsd_value args[ARGS_MAX];
   uint32_t n = expr->nargs < ARGS_MAX ? expr->nargs : ARGS_MAX;
   for (uint32_t i = 0; i < n; i++) {
-    if (tdsd_eval(expr->args[i], context, &args[i]) < 0) {
+    if (eval_flat(expr->args[i], context, &args[i]) < 0) {
       return -1;
     }
   }
@@ -323,8 +332,8 @@ static int eval_compare(const struct tdsd_expr *expr,
   struct tdsd_value b;
   struct tdsd_type type =
       tdsd_type_meet(expr->args[0]->type, expr->args[1]->type);
-  if (tdsd_eval(expr->args[0], context, &a) < 0 ||
-      tdsd_eval(expr->args[1], context, &b) < 0 ||
+  if (eval_flat(expr->args[0], context, &a) < 0 ||
+      eval_flat(expr->args[1], context, &b) < 0 ||
       tdsd_convert(&a, &type, 0, context->arena, &a, context->fault) < 0 ||
       tdsd_convert(&b, &type, 0, context->arena, &b, context->fault) < 0) {
     return -1;

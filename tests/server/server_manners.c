@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "server_manners.h"
 
+#include <string.h>
+
 #include "server_const.h"
+
+bool tdsd_manner_set(struct tdsd_manners *manners, const char *name, bool on) {
+  const struct {
+    const char *name;
+    bool *value;
+  } known[] = {{"handles-go-on", &manners->handles_go_on},
+               {"isolation-resets", &manners->isolation_resets},
+               {"strict-client", &manners->strict}};
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+    if (strcmp(known[i].name, name) == 0) {
+      *known[i].value = on;
+      return true;
+    }
+  }
+  return false;
+}
 
 static bool is_strict(const struct tdsd_session *session) {
   return session->shared->manners.strict;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What --strict-client refuses beside what is always refused: things that servers
+/* Ways in which this server may differ from SQL Server by command; and what
+ * --strict-client refuses beside what is always refused: things that servers
  * let pass, and that a good client does not do. */
 #ifndef TDSD_SERVER_MANNERS_H
 #define TDSD_SERVER_MANNERS_H
@@ -15,5 +16,9 @@ const char *tdsd_strict_packet(struct tdsd_session *session,
  * what is wrong. */
 const char *tdsd_strict_request(const struct tdsd_session *session,
                                 uint32_t outstanding);
+
+/* Turns one on or off by its name: handles-go-on, isolation-resets,
+ * strict-client.  Returns false if there is none of that name. */
+bool tdsd_manner_set(struct tdsd_manners *manners, const char *name, bool on);
 
 #endif

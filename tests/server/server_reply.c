@@ -210,15 +210,22 @@ static bool knows_nbcrow(uint32_t version) {
   return version == TDSD_V73B || version == TDSD_V74 || version == TDSD_V80;
 }
 
-void tdsd_write_row(const struct tdsd_writer *writer,
-                    const struct tdsd_column *columns,
-                    const struct tdsd_value *values,
-                    size_t n) {
+bool tdsd_write_row_head(const struct tdsd_writer *writer,
+                         const struct tdsd_value *values,
+                         size_t n) {
   bool bitmap = knows_nbcrow(writer->version) && has_null(values, n);
   tdsd_buf_u8(writer->reply, bitmap ? TDSD_TOK_NBCROW : TDSD_TOK_ROW);
   if (bitmap) {
     write_null_bitmap(writer->reply, values, n);
   }
+  return bitmap;
+}
+
+void tdsd_write_row(const struct tdsd_writer *writer,
+                    const struct tdsd_column *columns,
+                    const struct tdsd_value *values,
+                    size_t n) {
+  bool bitmap = tdsd_write_row_head(writer, values, n);
   for (size_t i = 0; i < n; i++) {
     if (!bitmap || !values[i].is_null) {
       tdsd_write_value(writer, &columns[i].type, &values[i]);

@@ -62,6 +62,12 @@ void tdsd_write_columns(const struct tdsd_writer *writer,
                         const struct tdsd_column *columns,
                         size_t n);
 
+/* The token of a row and, in an NBCROW, its bitmap.  Returns whether that is
+ * there: then nulls are not written. */
+bool tdsd_write_row_head(const struct tdsd_writer *writer,
+                         const struct tdsd_value *values,
+                         size_t n);
+
 /* ROW, or NBCROW if the row has a null and the client knows it.  The values have
  * their columns' types. */
 void tdsd_write_row(const struct tdsd_writer *writer,

@@ -24,6 +24,8 @@ int tdsd_rpc_take_string(const struct tdsd_rpc_job *job,
 int tdsd_rpc_take_simple(const struct tdsd_rpc_job *job, size_t len);
 int tdsd_rpc_take_decimal(const struct tdsd_rpc_job *job, size_t len);
 int tdsd_rpc_take_date(const struct tdsd_rpc_job *job, size_t len);
+/* Gives a null the type that the size of its TYPE_INFO tells. */
+void tdsd_rpc_narrow(struct tdsd_value *out, size_t size);
 /* A sql_variant behind its type number. */
 int tdsd_rpc_read_variant(const struct tdsd_rpc_job *job);
 

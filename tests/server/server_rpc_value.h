@@ -17,6 +17,8 @@ uint32_t tdsd_read_u8(struct tdsd_reader *reader);
 uint32_t tdsd_read_u16(struct tdsd_reader *reader);
 uint32_t tdsd_read_u32(struct tdsd_reader *reader);
 uint64_t tdsd_read_u64(struct tdsd_reader *reader);
+/* As many bytes, at most 8. */
+uint64_t tdsd_read_le(struct tdsd_reader *reader, size_t n);
 /* Returns n bytes, or NULL (and marks the reader) if they are not there. */
 const uint8_t *tdsd_read_bytes(struct tdsd_reader *reader, size_t n);
 

@@ -302,6 +302,26 @@ static int source_row(struct tdsd_exec *exec, struct tdsd_value **out_row) {
   return 0;
 }
 
+/* A value that repeats is written out unless it goes piece by piece. */
+static int write_row(struct tdsd_exec *exec, struct tdsd_value *values) {
+  const struct tdsd_writer *writer = &exec->stream->writer;
+  bool large = false;
+  for (uint32_t i = 0; i < exec->ncolumns; i++) {
+    bool suits = tdsd_flow_suits(writer, &exec->columns[i], &values[i], 1);
+    if (!suits &&
+        tdsd_value_flatten(&values[i], &exec->scratch, &exec->fault) < 0) {
+      return -1;
+    }
+    large = large || suits;
+  }
+  if (large) {
+    tdsd_flow_begin(&exec->flow, writer, exec->columns, values, exec->ncolumns);
+  } else {
+    tdsd_write_row(writer, exec->columns, values, exec->ncolumns);
+  }
+  return 0;
+}
+
 static int give_row(struct tdsd_exec *exec, const struct tdsd_value *row) {
   struct tdsd_context context = context_of(exec, row);
   struct tdsd_value *values =
@@ -320,9 +340,7 @@ static int give_row(struct tdsd_exec *exec, const struct tdsd_value *row) {
     return 0;
   }
   if (!assigns(exec)) {
-    tdsd_write_row(&exec->stream->writer, exec->columns, values,
-                   exec->ncolumns);
-    return 0;
+    return write_row(exec, values);
   }
   for (uint32_t i = 0; i < exec->ncolumns; i++) {
     uint32_t slot = (uint32_t)exec->part->items[i].variable;
@@ -368,6 +386,13 @@ static void end_select(struct tdsd_exec *exec) {
 
 void tdsd_select_step(struct tdsd_exec *exec) {
   for (unsigned n = 0; n < ROWS_A_STEP; n++) {
+    if (exec->flow.columns != NULL) {
+      (void)tdsd_flow_step(&exec->flow, &exec->stream->writer);
+      if (tdsd_exec_used_up(exec)) {
+        return;
+      }
+      continue;
+    }
     while (exec->at >= exec->end || exec->limit == 0) {
       struct tdsd_select *next = exec->part->next;
       if (next == NULL) {

@@ -91,6 +91,7 @@ static void cancel(struct tdsd_answer *answer) {
   struct tdsd_exec *exec = answer->own;
   if (exec != NULL) {
     tdsd_answer_cancel(&exec->nested);
+    tdsd_flow_cut(&exec->flow, &exec->stream->writer);
   }
 }
 
@@ -177,9 +178,10 @@ int tdsd_exec_eval(struct tdsd_exec *exec,
                    struct tdsd_expr *expr,
                    struct tdsd_value *out) {
   struct tdsd_context context = tdsd_exec_context(exec);
-  return tdsd_bind(expr, NULL, &exec->batch, &exec->fault) < 0
+  return tdsd_bind(expr, NULL, &exec->batch, &exec->fault) < 0 ||
+                 tdsd_eval(expr, &context, out) < 0
              ? -1
-             : tdsd_eval(expr, &context, out);
+             : tdsd_value_flatten(out, &exec->scratch, &exec->fault);
 }
 
 int tdsd_exec_eval_text(struct tdsd_exec *exec,
@@ -212,7 +214,10 @@ int tdsd_exec_assign(struct tdsd_exec *exec,
                      const struct tdsd_value *value) {
   struct tdsd_variable *to = &exec->batch.variables[slot];
   struct tdsd_type type = tdsd_variable_type(to);
-  return tdsd_convert(value, &type, 0, &exec->arena, &to->value, &exec->fault);
+  return tdsd_convert(value, &type, 0, &exec->arena, &to->value, &exec->fault) <
+                 0
+             ? -1
+             : tdsd_value_flatten(&to->value, &exec->arena, &exec->fault);
 }
 
 static int run_guard(struct tdsd_exec *exec, const struct tdsd_op *op) {

@@ -11,6 +11,7 @@
 
 #include "server_answer.h"
 #include "server_ast.h"
+#include "server_flow.h"
 #include "server_proc.h"
 
 struct tdsd_context;
@@ -46,11 +47,12 @@ struct tdsd_exec {
   struct tdsd_select *first;
   struct tdsd_column *columns;
   uint32_t ncolumns;
-  uint64_t at;    /* next row of the part's source */
-  uint64_t end;   /* rows of the part's source */
-  uint64_t sent;  /* rows sent of the SELECT */
-  uint64_t limit; /* rows the part may still give (TOP) */
-  bool described; /* its COLMETADATA has been written */
+  uint64_t at;           /* next row of the part's source */
+  uint64_t end;          /* rows of the part's source */
+  uint64_t sent;         /* rows sent of the SELECT */
+  uint64_t limit;        /* rows the part may still give (TOP) */
+  bool described;        /* its COLMETADATA has been written */
+  struct tdsd_flow flow; /* a large row of it under way */
 };
 
 /* For the executor's own files. */

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int tdsd_fault_set(struct tdsd_fault *fault,
                    int32_t number,
@@ -50,6 +51,32 @@ const char *tdsd_kind_name(enum tdsd_kind kind) {
 struct tdsd_type tdsd_variable_type(const struct tdsd_variable *variable) {
   struct tdsd_type variant = {.kind = TDSD_VARIANT, .nullable = true};
   return variable->variant ? variant : variable->value.type;
+}
+
+uint64_t tdsd_value_total(const struct tdsd_value *value) {
+  return value->total != 0 ? value->total : value->len;
+}
+
+int tdsd_value_flatten(struct tdsd_value *value,
+                       struct tdsd_arena *arena,
+                       struct tdsd_fault *fault) {
+  size_t total = (size_t)value->total;
+  if (total == 0) {
+    return 0;
+  }
+  char *bytes = tdsd_arena_take(arena, total + 1);
+  if (bytes == NULL) {
+    return tdsd_fault_set(fault, 701, 17,
+                          "There is insufficient memory for this query.");
+  }
+  for (size_t at = 0; at < total; at += value->len) {
+    size_t len = total - at < value->len ? total - at : value->len;
+    memcpy(bytes + at, value->bytes, len);
+  }
+  value->bytes = bytes;
+  value->len = total;
+  value->total = 0;
+  return 0;
 }
 
 const char *tdsd_type_name(const struct tdsd_type *type) {

@@ -71,6 +71,8 @@ struct tdsd_value {
   tdsd_u128 magnitude; /* decimal, without its point */
   const char *bytes;   /* strings as UTF-8, binary as it is */
   size_t len;          /* of bytes */
+  uint64_t total;      /* of a string or binary that is its bytes over and
+                          over, cut after so many; 0 = just bytes */
   int32_t days;        /* since 0001-01-01 */
   int64_t ticks;       /* 100 ns since midnight */
   int32_t offset_min;  /* datetimeoffset; days and ticks are local */
@@ -136,6 +138,14 @@ int tdsd_convert(const struct tdsd_value *in,
                  struct tdsd_arena *arena,
                  struct tdsd_value *out,
                  struct tdsd_fault *fault);
+
+/* Bytes of a string or binary value, all of it. */
+uint64_t tdsd_value_total(const struct tdsd_value *value);
+
+/* Writes a value that repeats out in full.  Returns 0, or -1 with the fault. */
+int tdsd_value_flatten(struct tdsd_value *value,
+                       struct tdsd_arena *arena,
+                       struct tdsd_fault *fault);
 
 /* Writes a value as text, at most cap - 1 bytes and a zero; not for strings.
  * Returns its length. */

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "server_const.h"
+#include "server_manners.h"
 #include "test_support.h"
 
 #define HEADERS "16000000 12000000 0200 0000000000000000 01000000"
@@ -114,4 +115,17 @@ Test(manners, a_descriptor_of_the_past_is_stale, .timeout = 5) {
     tdsd_buf_fini(&in);
     fixture_fini(&fixture);
   }
+}
+
+Test(manners, are_known_by_name, .timeout = 5) {
+  struct tdsd_manners manners = {0};
+  cr_assert(tdsd_manner_set(&manners, "handles-go-on", true));
+  cr_assert(tdsd_manner_set(&manners, "isolation-resets", true));
+  cr_assert(tdsd_manner_set(&manners, "strict-client", true));
+  cr_assert(manners.handles_go_on);
+  cr_assert(manners.isolation_resets);
+  cr_assert(manners.strict);
+  cr_assert(tdsd_manner_set(&manners, "strict-client", false));
+  cr_assert_not(manners.strict);
+  cr_assert_not(tdsd_manner_set(&manners, "nosuch", true));
 }
