@@ -68,6 +68,15 @@ def split(server):
             and len(third.pieces) < 3), (len(second.raw), second.pieces)
 
 
+@case("split", "from a byte on")
+def split_from(server):
+    server.fault("msg=1 byte=11 split=1")
+    with server.session() as client:
+        got = client.ask(ONE)
+    return (got.end == "eom" and got.took < 1 and got.pieces[0] >= 11
+            and len(got.pieces) > 10), got.pieces
+
+
 @case("drip", "so many bytes a second")
 def drip(server):
     server.fault("msg=1 drip 400/s")

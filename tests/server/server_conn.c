@@ -172,8 +172,11 @@ static void collect(struct tdsd_conn *conn, uint64_t now_ns) {
     if (tdsd_buf_len(&conn->session.out) == 0) {
       break;
     }
-    if (conn->piece != 0 && tdsd_buf_len(&conn->tx) != 0) {
-      break; /* each piece is a write of its own */
+    if (conn->piece != 0) {
+      transmit(conn); /* each piece is a write of its own */
+      if (tdsd_buf_len(&conn->tx) != 0) {
+        break;
+      }
     }
     move_bytes(conn, next_piece(conn));
     if (conn->piece != 0) {
