@@ -9,10 +9,12 @@ lease is given back; another acquire runs a statement and must see its own answe
 Scenarios 170, 174, 177, 178, 183, 185 and 186 of the list of scenarios are named
 where they are tried.  Prints "N passed, N failed" last."""
 
+import concurrent.futures
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 import traceback
 
@@ -27,9 +29,15 @@ SLACK_MS = 1500
 OK, FAIL, ANY = "ok", "fail", "any"
 DEAD, ALIVE = "dead", "alive"
 passed = failed = 0
+printing = threading.Lock()
 
 
 def check(what, good, seen=""):
+    with printing:
+        count(what, good, seen)
+
+
+def count(what, good, seen):
     global passed, failed
     print(("ok: " if good else "FAILED: ") + what
           + (f" (seen: {seen})" if not good else ""))
@@ -398,6 +406,113 @@ def check_resets(server):
                  options=PLAIN)
 
 
+# Output values, met by a call with @a and @b.
+CALLS = [
+    ("returnvalue reordered", OK, ALIVE), ("returnvalue first", OK, ALIVE),
+    ("returnvalue unnamed", ANY, None), ("returnvalue none", ANY, None),
+    ("returnstatus first", OK, ALIVE), ("returnstatus none", OK, ALIVE),
+    ("returnstatus twice", ANY, None), ("split=1", OK, ALIVE),
+    ("drop token=returnvalue", ANY, None),
+    ("double token=returnvalue", ANY, None),
+    ("lie field=value-length token=returnvalue value=ff", FAIL, DEAD),
+    ("lie field=type token=returnvalue value=1e", FAIL, DEAD),
+    ("lie field=name-length token=returnvalue value=ff", FAIL, DEAD),
+    ("done none", FAIL, DEAD), ("byte=40 close", FAIL, DEAD),
+    ("error 8179", FAIL, ALIVE),
+]
+
+
+def values_of(text):
+    return dict(part.split("=") for part in text.split())
+
+
+def call(server, shell, what, fault, outcome, fate):
+    got = shell.say("acquire 0")
+    spid = got[3]
+    server.fault("times=1 " + ("msg=rpc " if "msg=" not in fault else "")
+                 + fault)
+    got = shell.say("call 0 SET @a = 11; SET @b = 22")
+    server.clear()
+    values = values_of(got[3]) if got[0] == 0 else {}
+    check(what + ": never another's value",
+          values.get("@a", "11") == "11" and values.get("@b", "22") == "22", got)
+    right = values == {"@a": "11", "@b": "22"}
+    check(what + f": {outcome}", outcome == ANY or right == (outcome == OK), got)
+    check(what + ": in time", got[2] < limit("command"), got)
+    next_works(what, shell, spid, fate)
+
+
+def check_calls(server):
+    for fault, outcome, fate in CALLS:
+        each("call: " + fault, server, call, fault, outcome, fate, options=PLAIN)
+    each("handles: forgotten", server, handles, "forget-handles", options=PLAIN)
+    each("handles: 8179", server, handles, "error 8179", options=PLAIN)
+
+
+def handles(server, shell, what, fault):
+    """8179 is met by preparing again, inside the driver: nothing had run."""
+    got = shell.say("acquire 0")
+    spid = got[3]
+    for _ in range(2):
+        got = shell.say("prepared 0 SELECT 31")
+        check(what + ": prepared", got[0] == 0 and got[3] == "31", got)
+    server.fault("msg=rpc times=1 " + fault)
+    got = shell.say("prepared 0 SELECT 31")
+    server.clear()
+    check(what + ": prepared again", got[0] == 0 and got[3] == "31", got)
+    next_works(what, shell, spid, ALIVE)
+
+
+# Transactions, met by a statement in one that the embedder has begun.
+TRANSACTIONS = [
+    ("tran rollback", False), ("tran wrong", None), ("tran silent", None),
+    ("error 1205 class=13", None), ("close", False), ("stall", False),
+    ("error 3998", None), ("insert hex=e30b0008080900000000000000"
+                           "00 place=end", None),
+]
+
+
+def transaction(server, shell, what, fault, open_after):
+    """A transaction that the server has ended must not go on in autocommit: what
+    follows fails until the embedder ends it, too."""
+    got = shell.say("acquire 0")
+    check(what + ": begin", shell.say("begin 0")[0] == 0)
+    server.fault("msg=batch times=1 " + fault)
+    shell.say("exec 0 SELECT 1")
+    server.clear()
+    next_one = shell.say("exec 0 SELECT @@TRANCOUNT")
+    # A server that says nothing at all cannot be seen through.
+    check(what + ": never in autocommit", fault == "tran silent"
+          or next_one[0] != 0 or next_one[3] == "1", next_one)
+    if open_after is not None:
+        check(what + ": the next statement", (next_one[0] == 0) == open_after,
+              next_one)
+    commit = shell.say("commit 0")
+    if open_after is False:
+        check(what + ": nothing was committed", commit[0] != 0, commit)
+    next_works(what, shell, got[3], None)
+
+
+def lost_commit(server, shell, what, fault):
+    """The answer to a commit is lost: its outcome is not known."""
+    got = shell.say("acquire 0")
+    shell.say("begin 0")
+    shell.say("exec 0 SELECT 1")
+    server.fault("msg=tm times=1 " + fault)
+    commit = shell.say("commit 0")
+    server.clear()
+    check(what, commit[0] != 0 and commit[2] < limit("command"), commit)
+    next_works(what, shell, got[3], DEAD)
+
+
+def check_transactions(server):
+    for fault, open_after in TRANSACTIONS:
+        each("transaction: " + fault, server, transaction, fault, open_after,
+             options=PLAIN)
+    for fault in ("close", "rst", "stall", "byte=12 close", "mute"):
+        each("commit: " + fault, server, lost_commit, fault, options=PLAIN)
+
+
 def check_sizes():
     """Scenarios 185 and 186: packet sizes and statements around them."""
     for tls, encrypt in (("off", "Encrypt=optional;"),
@@ -466,19 +581,23 @@ def check_population(server):
     each("all sessions killed", server, all_killed, options=PLAIN)
 
 
-def main():
-    parts = sys.argv[1:] or ["requests", "attentions", "logins", "idle",
-                             "resets", "deaf", "population", "tls", "sizes"]
+def run_part(part):
+    if part in ("tls", "sizes"):
+        globals()["check_" + part]()
+        return
     with Server() as server:
-        for part in parts:
-            if part in ("tls", "sizes"):
-                continue
-            globals()["check_" + part](server)
-    check("the server's clean end", server.status == 0, server.status)
-    if "tls" in parts:
-        check_tls()
-    if "sizes" in parts:
-        check_sizes()
+        globals()["check_" + part](server)
+    check(part + ": the server's clean end", server.status == 0, server.status)
+
+
+def main():
+    parts = sys.argv[1:] or ["requests", "logins", "tls", "attentions", "idle",
+                             "resets", "calls", "transactions", "deaf",
+                             "population", "sizes"]
+    # Most of the time is spent waiting for limits.
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(run_part, part) for part in parts]:
+            done.result()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
