@@ -883,9 +883,8 @@ def tls_no_goodbye(server):
             wrapped = Wrapped(client, trusting())
             wrapped.ask(login())
             server.order("kill all")
-            wrapped.read(1)
-            ends.append(wrapped.read(1)[1])
-    return ends[0] == "goodbye" and ends[1] == "fin", ends
+            ends.append({wrapped.read(1)[1], wrapped.read(1)[1]})
+    return "goodbye" in ends[0] and "goodbye" not in ends[1], ends
 
 
 @case("tls-pieces", "a handshake in pieces of one byte", "self-signed")
