@@ -53,7 +53,10 @@ bool tdsd_script_accept_option(struct tdsd_script_parser *parser,
   if (at >= parser->len || parser->text[at] != '=') {
     return false;
   }
-  return tdsd_script_next(parser) == 0 && tdsd_script_next(parser) == 0;
+  if (tdsd_script_next(parser) < 0) {
+    return false;
+  }
+  return tdsd_script_next(parser) == 0; /* behind the = */
 }
 
 static int number_error(struct tdsd_script_parser *parser,
