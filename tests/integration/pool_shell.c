@@ -4,8 +4,11 @@
  * server between two calls.
  *
  *   open CONNINFO   acquire N   exec N SQL   release N   stats   shutdown
+ *   call N SQL   prepared N SQL   begin N   commit N   rollback N
  *
- * N is 0 to 99.  Each line is answered by one: code, phase, milliseconds, and the
+ * N is 0 to 99.  call has two parameters, @a and @b, that are integers and come
+ * back; their values are its answer.  prepared is exec of a statement that is
+ * prepared.  Each line is answered by one: code, phase, milliseconds, and the
  * message of the failure, else the first cell, the session's number, or counts;
  * tabs between.
  */
@@ -65,17 +68,65 @@ static void keep(struct shell *sh, const struct weir_item *item) {
   }
 }
 
-static int32_t execute(struct shell *sh, weir_h lease, const char *sql) {
+/* The output values by their names. */
+static void keep_outputs(struct shell *sh, const struct weir_item *item) {
+  for (uint32_t i = 0; i < item->n_columns; i++) {
+    const struct weir_cell *cell = &item->cells[i];
+    int64_t number = 0;
+    size_t len = strlen(sh->text);
+    if (cell->p != NULL && cell->n == sizeof number) {
+      memcpy(&number, cell->p, sizeof number);
+      (void)snprintf(sh->text + len, sizeof sh->text - len, "%.8s=%" PRId64 " ",
+                     item->columns[i].name, number);
+    }
+  }
+}
+
+static int32_t execute_with(struct shell *sh,
+                            weir_h lease,
+                            const char *sql,
+                            const struct weir_exec_opts *opts) {
   struct weir_item item = {.struct_size = sizeof item};
-  int32_t rc = weir_exec(lease, sql, strlen(sql), NULL, &sh->err);
+  int32_t rc = weir_exec(lease, sql, strlen(sql), opts, &sh->err);
   while (rc == WEIR_OK && item.type != WEIR_ITEM_DONE) {
     rc = weir_next(lease, &item, &sh->err);
-    if (rc == WEIR_OK && item.type == WEIR_ITEM_ROWS) {
+    if (rc != WEIR_OK) {
+      break;
+    }
+    if (item.type == WEIR_ITEM_ROWS) {
       keep(sh, &item);
+      (void)weir_rows_free(item.rows);
+    } else if (item.type == WEIR_ITEM_OUTPUT) {
+      keep_outputs(sh, &item);
       (void)weir_rows_free(item.rows);
     }
   }
   return rc;
+}
+
+static int32_t execute(struct shell *sh, weir_h lease, const char *sql) {
+  return execute_with(sh, lease, sql, NULL);
+}
+
+static int32_t prepared(struct shell *sh, weir_h lease, const char *sql) {
+  const struct weir_exec_opts opts = {.struct_size = sizeof opts,
+                                      .flags = WEIR_EXEC_PREPARED};
+  return execute_with(sh, lease, sql, &opts);
+}
+
+static int32_t call(struct shell *sh, weir_h lease, const char *sql) {
+  struct weir_param params[2];
+  memset(params, 0, sizeof params);
+  for (size_t i = 0; i < 2; i++) {
+    params[i].struct_size = sizeof params[i];
+    params[i].flags = WEIR_PARAM_OUT;
+    params[i].type = WEIR_T_INT;
+    params[i].name = i == 0 ? "@a" : "@b";
+    params[i].name_len = 2;
+  }
+  const struct weir_exec_opts opts = {
+      .struct_size = sizeof opts, .params = params, .n_params = 2};
+  return execute_with(sh, lease, sql, &opts);
 }
 
 static int32_t stats(struct shell *sh) {
@@ -86,6 +137,36 @@ static int32_t stats(struct shell *sh) {
                  " closing=%" PRIu32 " waiters=%" PRIu32,
                  s.idle, s.leased, s.connecting, s.closing, s.waiters);
   return rc;
+}
+
+/* What is done with a lease; sql is what stands behind its number. */
+static int32_t run_leased(struct shell *sh,
+                          const char *verb,
+                          weir_h *lease,
+                          const char *sql) {
+  if (strcmp(verb, "acquire") == 0) {
+    return acquire(sh, lease);
+  }
+  if (strcmp(verb, "release") == 0) {
+    return weir_release(*lease);
+  }
+  if (strcmp(verb, "exec") == 0) {
+    return execute(sh, *lease, sql);
+  }
+  if (strcmp(verb, "call") == 0) {
+    return call(sh, *lease, sql);
+  }
+  if (strcmp(verb, "prepared") == 0) {
+    return prepared(sh, *lease, sql);
+  }
+  if (strcmp(verb, "begin") == 0) {
+    return weir_begin(*lease, WEIR_ISO_DEFAULT, &sh->err);
+  }
+  if (strcmp(verb, "commit") == 0) {
+    return weir_commit(*lease, &sh->err);
+  }
+  return strcmp(verb, "rollback") == 0 ? weir_rollback(*lease, &sh->err)
+                                       : WEIR_E_ARG;
 }
 
 static int32_t run(struct shell *sh, char *line) {
@@ -107,14 +188,7 @@ static int32_t run(struct shell *sh, char *line) {
   if (i >= LEASES) {
     return WEIR_E_ARG;
   }
-  if (strcmp(line, "acquire") == 0) {
-    return acquire(sh, &sh->leases[i]);
-  }
-  if (strcmp(line, "release") == 0) {
-    return weir_release(sh->leases[i]);
-  }
-  return strcmp(line, "exec") == 0 ? execute(sh, sh->leases[i], end)
-                                   : WEIR_E_ARG;
+  return run_leased(sh, line, &sh->leases[i], end);
 }
 
 int main(void) {

@@ -164,8 +164,9 @@ static void answer_error(struct tdsd_session *session,
   uint8_t class = (uint8_t)(rule->class != 0 ? rule->class : login ? 14 : 16);
   struct tdsd_fault fault;
   (void)tdsd_fault_set(&fault, (int32_t)rule->number, class,
-                       login ? "Login failed by order of a fault."
-                             : "Failed by order of a fault.");
+                       login ? "Login failed with error %u by order of a fault."
+                             : "Failed with error %u by order of a fault.",
+                       (unsigned)rule->number);
   fault.state = (uint8_t)(rule->state != 0 ? rule->state : 1);
   fault.line = 1;
   tdsd_write_message(&writer, &fault);

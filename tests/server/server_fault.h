@@ -293,7 +293,13 @@ void tdsd_fault_edit(const struct tdsd_armed *armed,
                      uint64_t descriptor,
                      struct tdsd_buf *reply);
 
-/* Changes the body of a PRELOGIN reply. */
+/* Those of them that need the bytes, not the tokens.  Returns whether the rule is
+ * one. */
+bool tdsd_fault_edit_bytes(const struct tdsd_fault_rule *rule,
+                           uint32_t version,
+                           struct tdsd_buf *reply);
+
+/* Changes the body of a PRELOGIN reply (server_fault_prelogin.c). */
 void tdsd_fault_edit_prelogin(const struct tdsd_armed *armed,
                               struct tdsd_buf *reply);
 

@@ -2,172 +2,14 @@
 /* Faults in what a reply says: the whole reply is held, its tokens are listed,
  * changed and put together again.  What the walk does not understand, such as
  * hexadecimal bytes of a script, stays as it is at the end. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "server_const.h"
-#include "server_fault.h"
+#include "server_fault_pieces.h"
 #include "server_reply.h"
 
 #define ENV_ROUTING  20u
 #define ENV_ROUTING2 21u
-
-/* One token of the reply, with its own bytes so that it can be changed. */
-struct piece {
-  uint8_t token;
-  uint8_t env; /* the type of an ENVCHANGE */
-  struct tdsd_buf bytes;
-};
-
-struct pieces {
-  struct piece *list;
-  size_t n;
-  size_t room;
-  const uint8_t *from; /* the reply that is taken apart */
-  size_t begun;        /* where the token at hand begins */
-  bool failed;
-};
-
-static struct piece *make_place(struct pieces *pieces, size_t at) {
-  if (pieces->n == pieces->room) {
-    size_t room = pieces->room == 0 ? 16 : 2 * pieces->room;
-    struct piece *list = realloc(pieces->list, room * sizeof *list);
-    if (list == NULL) {
-      pieces->failed = true;
-      return NULL;
-    }
-    pieces->list = list;
-    pieces->room = room;
-  }
-  memmove(pieces->list + at + 1, pieces->list + at,
-          (pieces->n - at) * sizeof *pieces->list);
-  pieces->n++;
-  pieces->list[at] = (struct piece){.token = 0};
-  return &pieces->list[at];
-}
-
-static void close_piece(struct pieces *pieces, size_t end) {
-  if (pieces->n != 0) {
-    struct piece *last = &pieces->list[pieces->n - 1];
-    tdsd_buf_bytes(&last->bytes, pieces->from + pieces->begun,
-                   end - pieces->begun);
-    if (last->token == TDSD_TOK_ENVCHANGE && end - pieces->begun > 3) {
-      last->env = pieces->from[pieces->begun + 3];
-    }
-  }
-  pieces->begun = end;
-}
-
-static void see_token(void *user, const struct tdsd_place *place) {
-  struct pieces *pieces = user;
-  if (place->field != TDSD_FIELD_TOKEN) {
-    return;
-  }
-  close_piece(pieces, place->at);
-  struct piece *piece = make_place(pieces, pieces->n);
-  if (piece != NULL) {
-    piece->token = place->token;
-  }
-}
-
-static void take_apart(struct pieces *pieces,
-                       const struct tdsd_buf *reply,
-                       uint32_t version) {
-  pieces->from = tdsd_buf_at(reply);
-  (void)tdsd_walk(pieces->from, tdsd_buf_len(reply), version, see_token,
-                  pieces);
-  close_piece(pieces, tdsd_buf_len(reply));
-}
-
-static void put_together(struct pieces *pieces, struct tdsd_buf *reply) {
-  tdsd_buf_clear(reply);
-  for (size_t i = 0; i < pieces->n; i++) {
-    struct tdsd_buf *bytes = &pieces->list[i].bytes;
-    tdsd_buf_bytes(reply, tdsd_buf_at(bytes), tdsd_buf_len(bytes));
-    tdsd_buf_fini(bytes);
-  }
-  free(pieces->list);
-}
-
-static void remove_piece(struct pieces *pieces, size_t at) {
-  tdsd_buf_fini(&pieces->list[at].bytes);
-  memmove(pieces->list + at, pieces->list + at + 1,
-          (pieces->n - at - 1) * sizeof *pieces->list);
-  pieces->n--;
-}
-
-static struct tdsd_buf *insert_piece(struct pieces *pieces, size_t at) {
-  struct piece *piece = make_place(pieces, at);
-  return piece == NULL ? NULL : &piece->bytes;
-}
-
-static void insert_copy(struct pieces *pieces, size_t at, size_t of) {
-  uint8_t token = pieces->list[of].token;
-  uint8_t env = pieces->list[of].env;
-  struct piece *piece = make_place(pieces, at);
-  if (piece != NULL) {
-    const struct tdsd_buf *from = &pieces->list[of >= at ? of + 1 : of].bytes;
-    piece->token = token;
-    piece->env = env;
-    tdsd_buf_bytes(&piece->bytes, tdsd_buf_at(from), tdsd_buf_len(from));
-  }
-}
-
-static void move_piece(struct pieces *pieces, size_t from, size_t to) {
-  struct piece piece = pieces->list[from];
-  memmove(pieces->list + from, pieces->list + from + 1,
-          (pieces->n - from - 1) * sizeof *pieces->list);
-  memmove(pieces->list + to + 1, pieces->list + to,
-          (pieces->n - 1 - to) * sizeof *pieces->list);
-  pieces->list[to] = piece;
-}
-
-static bool is_done(uint8_t token) {
-  return token == TDSD_TOK_DONE || token == TDSD_TOK_DONEPROC ||
-         token == TDSD_TOK_DONEINPROC;
-}
-
-/* The place of the last DONE; n if there is none. */
-static size_t final_done(const struct pieces *pieces) {
-  for (size_t i = pieces->n; i != 0; i--) {
-    if (is_done(pieces->list[i - 1].token)) {
-      return i - 1;
-    }
-  }
-  return pieces->n;
-}
-
-static size_t find_token(const struct pieces *pieces, uint8_t token) {
-  size_t i = 0;
-  while (i < pieces->n && pieces->list[i].token != token) {
-    i++;
-  }
-  return i;
-}
-
-static size_t find_env(const struct pieces *pieces, uint8_t type) {
-  size_t i = 0;
-  while (i < pieces->n && (pieces->list[i].token != TDSD_TOK_ENVCHANGE ||
-                           pieces->list[i].env != type)) {
-    i++;
-  }
-  return i;
-}
-
-static size_t place_of(const struct pieces *pieces,
-                       enum tdsd_fault_place place) {
-  switch (place) {
-  case TDSD_PLACE_START:
-    return 0;
-  case TDSD_PLACE_MIDDLE:
-    return pieces->n / 2;
-  case TDSD_PLACE_LAST:
-    return pieces->n;
-  case TDSD_PLACE_END:
-  default:
-    return final_done(pieces);
-  }
-}
 
 /* Whether the i-th (from 0) of something is meant. */
 static bool is_nth(const struct tdsd_fault_rule *rule, int32_t i) {
@@ -232,19 +74,19 @@ static void truncate_reply(const struct tdsd_fault_rule *rule,
   tdsd_buf_fini(&rest);
 }
 
-static void insert_hex(struct pieces *pieces,
+static void insert_hex(struct tdsd_pieces *pieces,
                        const struct tdsd_fault_rule *rule) {
-  size_t at =
-      rule->nth > 0 ? (size_t)rule->nth - 1 : place_of(pieces, rule->place);
+  size_t at = rule->nth > 0 ? (size_t)rule->nth - 1
+                            : tdsd_pieces_place(pieces, rule->place);
   struct tdsd_buf *bytes =
-      insert_piece(pieces, at < pieces->n ? at : pieces->n);
+      tdsd_pieces_insert(pieces, at < pieces->n ? at : pieces->n);
   if (bytes != NULL) {
     tdsd_buf_bytes(bytes, rule->hex, rule->hex_len);
   }
 }
 
 /* Leaves out or doubles a token. */
-static void drop_or_double(struct pieces *pieces,
+static void drop_or_double(struct tdsd_pieces *pieces,
                            const struct tdsd_fault_rule *rule) {
   int32_t met = 0;
   for (size_t i = 0; i < pieces->n; i++) {
@@ -252,24 +94,24 @@ static void drop_or_double(struct pieces *pieces,
       continue;
     }
     if (rule->row->kind == TDSD_FAULT_DROP) {
-      remove_piece(pieces, i--);
+      tdsd_pieces_remove(pieces, i--);
     } else {
-      insert_copy(pieces, i + 1, i);
+      tdsd_pieces_copy(pieces, i + 1, i);
       i++;
     }
   }
 }
 
-static void edit_loginack(struct pieces *pieces,
+static void edit_loginack(struct tdsd_pieces *pieces,
                           const struct tdsd_fault_rule *rule) {
-  size_t at = find_token(pieces, TDSD_TOK_LOGINACK);
+  size_t at = tdsd_pieces_find(pieces, TDSD_TOK_LOGINACK);
   if (at == pieces->n) {
     return;
   }
   if (rule->word == 0) {
-    remove_piece(pieces, at);
+    tdsd_pieces_remove(pieces, at);
   } else if (rule->word == 1) {
-    insert_copy(pieces, at + 1, at);
+    tdsd_pieces_copy(pieces, at + 1, at);
   } else {
     uint8_t *bytes = tdsd_buf_at(&pieces->list[at].bytes);
     for (unsigned i = 0; i < 4; i++) { /* behind length and interface */
@@ -278,9 +120,9 @@ static void edit_loginack(struct pieces *pieces,
   }
 }
 
-static void edit_feature(struct pieces *pieces,
+static void edit_feature(struct tdsd_pieces *pieces,
                          const struct tdsd_fault_rule *rule) {
-  size_t at = find_token(pieces, TDSD_TOK_FEATUREEXTACK);
+  size_t at = tdsd_pieces_find(pieces, TDSD_TOK_FEATUREEXTACK);
   struct tdsd_buf one = {0};
   tdsd_buf_u8(&one, (uint32_t)rule->number);
   tdsd_buf_u32(&one, rule->hex_len);
@@ -294,7 +136,8 @@ static void edit_feature(struct pieces *pieces,
     tdsd_buf_fini(&pieces->list[at].bytes);
     pieces->list[at].bytes = whole;
   } else {
-    struct tdsd_buf *bytes = insert_piece(pieces, final_done(pieces));
+    struct tdsd_buf *bytes =
+        tdsd_pieces_insert(pieces, tdsd_pieces_final(pieces));
     tdsd_buf_u8(&whole, TDSD_FEAT_END);
     if (bytes != NULL) {
       *bytes = whole;
@@ -305,10 +148,10 @@ static void edit_feature(struct pieces *pieces,
   tdsd_buf_fini(&one);
 }
 
-static void edit_packet_size(struct pieces *pieces,
+static void edit_packet_size(struct tdsd_pieces *pieces,
                              const struct tdsd_fault_rule *rule,
                              const struct tdsd_writer *usual) {
-  size_t at = find_env(pieces, TDSD_ENV_PACKET_SIZE);
+  size_t at = tdsd_pieces_env(pieces, TDSD_ENV_PACKET_SIZE);
   char digits[24];
   size_t n = 0;
   uint64_t left = rule->number;
@@ -331,12 +174,12 @@ static void edit_packet_size(struct pieces *pieces,
 
 /* ENVCHANGE 20, or 21 if a database is given; place=middle puts it in front of
  * LOGINACK. */
-static void edit_route(struct pieces *pieces,
+static void edit_route(struct tdsd_pieces *pieces,
                        const struct tdsd_fault_rule *rule) {
   size_t at = rule->place == TDSD_PLACE_MIDDLE
-                  ? find_token(pieces, TDSD_TOK_LOGINACK)
-                  : place_of(pieces, rule->place);
-  struct tdsd_buf *out = insert_piece(pieces, at);
+                  ? tdsd_pieces_find(pieces, TDSD_TOK_LOGINACK)
+                  : tdsd_pieces_place(pieces, rule->place);
+  struct tdsd_buf *out = tdsd_pieces_insert(pieces, at);
   if (out == NULL) {
     return;
   }
@@ -375,18 +218,19 @@ static void write_descriptor(struct tdsd_buf *out,
 }
 
 /* rollback, wrong, begin; silent only leaves out what the server wrote. */
-static void edit_tran(struct pieces *pieces,
+static void edit_tran(struct tdsd_pieces *pieces,
                       const struct tdsd_fault_rule *rule,
                       uint64_t descriptor) {
   if (rule->word == 3) {
     for (size_t i = 0; i < pieces->n; i++) {
       if (pieces->list[i].env == TDSD_ENV_ROLLBACK) {
-        remove_piece(pieces, i--);
+        tdsd_pieces_remove(pieces, i--);
       }
     }
     return;
   }
-  struct tdsd_buf *out = insert_piece(pieces, place_of(pieces, rule->place));
+  struct tdsd_buf *out =
+      tdsd_pieces_insert(pieces, tdsd_pieces_place(pieces, rule->place));
   if (out != NULL) {
     bool begin = rule->word == 2;
     uint64_t wrong = UINT64_C(0xBADBADBADBADBAD);
@@ -395,16 +239,16 @@ static void edit_tran(struct pieces *pieces,
   }
 }
 
-static void edit_done(struct pieces *pieces,
+static void edit_done(struct tdsd_pieces *pieces,
                       const struct tdsd_fault_rule *rule) {
-  size_t at = final_done(pieces);
+  size_t at = tdsd_pieces_final(pieces);
   if (at == pieces->n) {
     return;
   }
   if (rule->word == 2) {
-    remove_piece(pieces, at);
+    tdsd_pieces_remove(pieces, at);
   } else if (rule->word == 3) {
-    insert_copy(pieces, at + 1, at);
+    tdsd_pieces_copy(pieces, at + 1, at);
   } else {
     uint8_t *bytes = tdsd_buf_at(&pieces->list[at].bytes);
     bytes[1] = (uint8_t)(bytes[1] | (rule->word == 0 ? 0x02u : 0u));
@@ -412,26 +256,27 @@ static void edit_done(struct pieces *pieces,
   }
 }
 
-static void edit_reset_ack(struct pieces *pieces,
+static void edit_reset_ack(struct tdsd_pieces *pieces,
                            const struct tdsd_fault_rule *rule) {
-  size_t at = find_env(pieces, TDSD_ENV_RESET);
+  size_t at = tdsd_pieces_env(pieces, TDSD_ENV_RESET);
   if (at == pieces->n) {
     return;
   }
   if (rule->word == 0) {
-    remove_piece(pieces, at);
+    tdsd_pieces_remove(pieces, at);
   } else if (rule->word == 2) {
-    insert_copy(pieces, at + 1, at);
+    tdsd_pieces_copy(pieces, at + 1, at);
   } else {
-    size_t done = final_done(pieces);
-    move_piece(pieces, at, done > at ? done - 1 : at);
+    size_t done = tdsd_pieces_final(pieces);
+    tdsd_pieces_move(pieces, at, done > at ? done - 1 : at);
   }
 }
 
-static void edit_reset_env(struct pieces *pieces,
+static void edit_reset_env(struct tdsd_pieces *pieces,
                            const struct tdsd_writer *usual) {
-  size_t at = find_env(pieces, TDSD_ENV_RESET);
-  struct tdsd_buf *out = at == pieces->n ? NULL : insert_piece(pieces, at + 1);
+  size_t at = tdsd_pieces_env(pieces, TDSD_ENV_RESET);
+  struct tdsd_buf *out =
+      at == pieces->n ? NULL : tdsd_pieces_insert(pieces, at + 1);
   if (out != NULL) {
     struct tdsd_writer writer = *usual;
     writer.reply = out;
@@ -451,14 +296,14 @@ static void unname(struct tdsd_buf *bytes) {
   *bytes = changed;
 }
 
-static void swap_pieces(struct pieces *pieces, size_t a, size_t b) {
-  struct piece piece = pieces->list[a];
+static void swap_pieces(struct tdsd_pieces *pieces, size_t a, size_t b) {
+  struct tdsd_piece piece = pieces->list[a];
   pieces->list[a] = pieces->list[b];
   pieces->list[b] = piece;
 }
 
 /* Reverses the order of all output values. */
-static void reverse_values(struct pieces *pieces) {
+static void reverse_values(struct tdsd_pieces *pieces) {
   size_t low = 0;
   size_t high = pieces->n;
   while (low < high) {
@@ -476,24 +321,24 @@ static void reverse_values(struct pieces *pieces) {
 }
 
 /* Moves all tokens of a kind to the front, in their order. */
-static void move_first(struct pieces *pieces, uint8_t token) {
+static void move_first(struct tdsd_pieces *pieces, uint8_t token) {
   size_t to = 0;
   for (size_t i = 0; i < pieces->n; i++) {
     if (pieces->list[i].token == token) {
-      move_piece(pieces, i, to++);
+      tdsd_pieces_move(pieces, i, to++);
     }
   }
 }
 
-static void remove_all(struct pieces *pieces, uint8_t token) {
+static void remove_all(struct tdsd_pieces *pieces, uint8_t token) {
   for (size_t i = 0; i < pieces->n; i++) {
     if (pieces->list[i].token == token) {
-      remove_piece(pieces, i--);
+      tdsd_pieces_remove(pieces, i--);
     }
   }
 }
 
-static void edit_return_values(struct pieces *pieces,
+static void edit_return_values(struct tdsd_pieces *pieces,
                                const struct tdsd_fault_rule *rule) {
   switch (rule->word) {
   case 0:
@@ -515,9 +360,9 @@ static void edit_return_values(struct pieces *pieces,
   }
 }
 
-static void edit_return_status(struct pieces *pieces,
+static void edit_return_status(struct tdsd_pieces *pieces,
                                const struct tdsd_fault_rule *rule) {
-  size_t at = find_token(pieces, TDSD_TOK_RETURNSTATUS);
+  size_t at = tdsd_pieces_find(pieces, TDSD_TOK_RETURNSTATUS);
   if (at == pieces->n) {
     return;
   }
@@ -526,11 +371,11 @@ static void edit_return_status(struct pieces *pieces,
   } else if (rule->word == 1) {
     remove_all(pieces, TDSD_TOK_RETURNSTATUS);
   } else {
-    insert_copy(pieces, at + 1, at);
+    tdsd_pieces_copy(pieces, at + 1, at);
   }
 }
 
-static void edit_pieces(struct pieces *pieces,
+static void edit_pieces(struct tdsd_pieces *pieces,
                         const struct tdsd_fault_rule *rule,
                         const struct tdsd_writer *usual,
                         uint64_t descriptor) {
@@ -578,10 +423,9 @@ static void edit_pieces(struct pieces *pieces,
   }
 }
 
-/* Faults that need the bytes, not the tokens.  Returns whether it was one. */
-static bool edit_bytes(const struct tdsd_fault_rule *rule,
-                       uint32_t version,
-                       struct tdsd_buf *reply) {
+bool tdsd_fault_edit_bytes(const struct tdsd_fault_rule *rule,
+                           uint32_t version,
+                           struct tdsd_buf *reply) {
   unsigned kind = rule->row->kind;
   switch (kind) {
   case TDSD_FAULT_LIE:
@@ -604,82 +448,14 @@ void tdsd_fault_edit(const struct tdsd_armed *armed,
                      struct tdsd_buf *reply) {
   for (uint32_t i = 0; i < armed->n; i++) {
     const struct tdsd_fault_rule *rule = &armed->rules[i];
-    struct pieces pieces = {.n = 0};
+    struct tdsd_pieces pieces = {.n = 0};
     const struct tdsd_writer usual = {.reply = reply, .version = version};
     if (rule->row->stage != TDSD_STAGE_TOKENS ||
-        edit_bytes(rule, version, reply)) {
+        tdsd_fault_edit_bytes(rule, version, reply)) {
       continue;
     }
-    take_apart(&pieces, reply, version);
+    tdsd_pieces_take(&pieces, reply, version);
     edit_pieces(&pieces, rule, &usual, descriptor);
-    put_together(&pieces, reply);
-  }
-}
-
-/* The value of an option in the PRELOGIN table. */
-static void set_option(struct tdsd_buf *reply, uint8_t option, uint8_t value) {
-  uint8_t *bytes = tdsd_buf_at(reply);
-  size_t len = tdsd_buf_len(reply);
-  for (size_t at = 0; at + 5 <= len && bytes[at] != TDSD_PRE_END; at += 5) {
-    size_t offset = tdsd_get_u16be(bytes + at + 1);
-    if (bytes[at] == option && offset < len) {
-      bytes[offset] = value;
-    }
-  }
-}
-
-/* FEDAUTHREQUIRED may not be in the table yet, or must leave it: the table is
- * written anew. */
-static void set_fedauth(struct tdsd_buf *reply,
-                        const struct tdsd_fault_rule *rule) {
-  struct tdsd_buf table = {0};
-  struct tdsd_buf values = {0};
-  const uint8_t *bytes = tdsd_buf_at(reply);
-  size_t n = 0;
-  size_t kept = 0;
-  while (bytes[5 * n] != TDSD_PRE_END) {
-    kept += bytes[5 * n] != TDSD_PRE_FEDAUTH ? 1 : 0;
-    n++;
-  }
-  bool add = rule->word < 0;
-  size_t offset = 5 * (kept + (add ? 1 : 0)) + 1;
-  for (size_t i = 0; i < n; i++) {
-    const uint8_t *entry = bytes + 5 * i;
-    size_t len = tdsd_get_u16be(entry + 3);
-    if (entry[0] != TDSD_PRE_FEDAUTH) {
-      tdsd_buf_u8(&table, entry[0]);
-      tdsd_buf_u16be(&table, (uint32_t)(offset + tdsd_buf_len(&values)));
-      tdsd_buf_u16be(&table, (uint32_t)len);
-      tdsd_buf_bytes(&values, bytes + tdsd_get_u16be(entry + 1), len);
-    }
-  }
-  if (add) {
-    tdsd_buf_u8(&table, TDSD_PRE_FEDAUTH);
-    tdsd_buf_u16be(&table, (uint32_t)(offset + tdsd_buf_len(&values)));
-    tdsd_buf_u16be(&table, 1);
-    tdsd_buf_u8(&values, (uint32_t)rule->number);
-  }
-  tdsd_buf_u8(&table, TDSD_PRE_END);
-  tdsd_buf_bytes(&table, tdsd_buf_at(&values), tdsd_buf_len(&values));
-  tdsd_buf_clear(reply);
-  tdsd_buf_bytes(reply, tdsd_buf_at(&table), tdsd_buf_len(&table));
-  tdsd_buf_fini(&table);
-  tdsd_buf_fini(&values);
-}
-
-void tdsd_fault_edit_prelogin(const struct tdsd_armed *armed,
-                              struct tdsd_buf *reply) {
-  for (uint32_t i = 0; i < armed->n; i++) {
-    const struct tdsd_fault_rule *rule = &armed->rules[i];
-    unsigned kind = rule->row->kind;
-    if (kind == TDSD_FAULT_INSTOPT) {
-      set_option(reply, TDSD_PRE_INSTOPT, (uint8_t)rule->number);
-    } else if (kind == TDSD_FAULT_ENCRYPTION) {
-      set_option(reply, TDSD_PRE_ENCRYPTION, (uint8_t)rule->number);
-    } else if (kind == TDSD_FAULT_FEDAUTH) {
-      set_fedauth(reply, rule);
-    } else if (rule->row->stage == TDSD_STAGE_TOKENS) {
-      (void)edit_bytes(rule, TDSD_V74, reply);
-    }
+    tdsd_pieces_join(&pieces, reply);
   }
 }

@@ -168,6 +168,10 @@ struct tdsd_script_play {
 
 struct tdsd_session;
 
+/* The layout that a session's version has. */
+enum tdsd_script_layout tdsd_script_layout_of(
+    const struct tdsd_session *session);
+
 /* The rule for the message in the session's joiner, NULL if there is none.
  * body is what lies behind ALL_HEADERS, or a user's name.  The rule is counted
  * as used. */

@@ -142,6 +142,13 @@ int tdsd_script_column_read(struct tdsd_script_parser *parser,
 int tdsd_script_type_read(struct tdsd_script_parser *parser,
                           struct tdsd_script_type *out);
 void tdsd_script_type_fini(struct tdsd_script_type *type);
+/* The two halves of reading a type: what stands up to its closing parenthesis, and
+ * TYPE_INFO when null and collation= are known. */
+int tdsd_script_type_begin(struct tdsd_script_parser *parser,
+                           struct tdsd_script_type *out);
+void tdsd_script_type_finish(struct tdsd_script_type *type);
+int tdsd_script_collation_read(struct tdsd_script_parser *parser,
+                               struct tdsd_script_type *type);
 
 /* Values (server_script_value.c): reads one and appends it as the type's rows
  * have it.  *out_null says whether it was null; then a type that cannot say so
@@ -165,6 +172,22 @@ int tdsd_script_token_read(struct tdsd_script_parser *parser,
                            struct tdsd_buf *out);
 int tdsd_script_row_read(struct tdsd_script_parser *parser,
                          struct tdsd_buf *out);
+
+int tdsd_script_u32(struct tdsd_script_parser *parser,
+                    uint32_t most,
+                    uint32_t *out);
+
+/* Those of a login, behind their word (server_script_login.c). */
+int tdsd_script_feature_read(struct tdsd_script_parser *parser,
+                             struct tdsd_buf *out);
+int tdsd_script_fedauthinfo_read(struct tdsd_script_parser *parser,
+                                 struct tdsd_buf *out);
+int tdsd_script_sessionstate_read(struct tdsd_script_parser *parser,
+                                  struct tdsd_buf *out);
+int tdsd_script_loginack_read(struct tdsd_script_parser *parser,
+                              struct tdsd_buf *out);
+int tdsd_script_sspi_read(struct tdsd_script_parser *parser,
+                          struct tdsd_buf *out);
 
 /* Rules and actions (server_script_rule.c): the "when" part. */
 int tdsd_script_rule_read(struct tdsd_script_parser *parser,

@@ -66,8 +66,8 @@ static int read_call(struct tdsd_script_parser *parser,
     return 0;
   }
   if (out->kind == TDSD_SCRIPT_RPC && parser->token.lexeme == TDSD_SL_WORD &&
-      strncmp(parser->token.text, "prefix", 7) != 0 &&
-      strncmp(parser->token.text, "glob", 5) != 0) {
+      strcmp(parser->token.text, "prefix") != 0 &&
+      strcmp(parser->token.text, "glob") != 0) {
     size_t at = parser->at;
     while (at < parser->len && parser->text[at] == ' ') {
       at++;

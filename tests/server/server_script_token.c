@@ -11,10 +11,6 @@
 #define ENV_ROUTING  20u
 #define ENV_ROUTING2 21u
 
-#define TOK_SESSIONSTATE 0xE4u
-#define TOK_SSPI         0xEDu
-#define TOK_FEDAUTHINFO  0xEEu
-
 /* A name that stands for a number. */
 struct word {
   const char *name;
@@ -72,7 +68,7 @@ static int take_word(struct tdsd_script_parser *parser,
   return 0;
 }
 
-static int read_u32(struct tdsd_script_parser *parser,
+int tdsd_script_u32(struct tdsd_script_parser *parser,
                     uint32_t most,
                     uint32_t *out) {
   uint64_t value = 0;
@@ -109,11 +105,11 @@ static int message_option(struct tdsd_script_parser *parser,
                           struct message *message) {
   int rc = 0;
   if (tdsd_script_accept_option(parser, "class")) {
-    rc = read_u32(parser, 0xFF, &message->class);
+    rc = tdsd_script_u32(parser, 0xFF, &message->class);
   } else if (tdsd_script_accept_option(parser, "state")) {
-    rc = read_u32(parser, 0xFF, &message->state);
+    rc = tdsd_script_u32(parser, 0xFF, &message->state);
   } else if (tdsd_script_accept_option(parser, "line")) {
-    rc = read_u32(parser, UINT32_MAX, &message->line);
+    rc = tdsd_script_u32(parser, UINT32_MAX, &message->line);
   } else if (tdsd_script_accept_option(parser, "server")) {
     rc = tdsd_script_string(parser, &message->server);
   } else if (tdsd_script_accept_option(parser, "proc")) {
@@ -198,7 +194,7 @@ static int read_routing(struct tdsd_script_parser *parser,
   const char *database = "";
   uint32_t port = 0;
   if (tdsd_script_string(parser, &host) < 0 ||
-      read_u32(parser, 0xFFFF, &port) < 0) {
+      tdsd_script_u32(parser, 0xFFFF, &port) < 0) {
     return -1;
   }
   if (type == ENV_ROUTING2 && tdsd_script_string(parser, &database) < 0) {
@@ -237,7 +233,7 @@ static int read_promote(struct tdsd_script_parser *parser,
 static int read_env(struct tdsd_script_parser *parser, struct tdsd_buf *out) {
   uint32_t type = 0;
   int rc = take_word(parser, env_words, COUNT(env_words), &type);
-  if (rc < 0 || (rc == 0 && read_u32(parser, 0xFF, &type) < 0)) {
+  if (rc < 0 || (rc == 0 && tdsd_script_u32(parser, 0xFF, &type) < 0)) {
     return -1;
   }
   tdsd_buf_u8(out, TDSD_TOK_ENVCHANGE);
@@ -262,144 +258,6 @@ static int read_env(struct tdsd_script_parser *parser, struct tdsd_buf *out) {
   return rc;
 }
 
-/* featureack ID [0x..], ID [0x..], .. */
-static int read_feature(struct tdsd_script_parser *parser,
-                        struct tdsd_buf *out) {
-  tdsd_buf_u8(out, TDSD_TOK_FEATUREEXTACK);
-  while (!tdsd_script_is_end(parser)) {
-    uint32_t id = 0;
-    if (read_u32(parser, 0xFE, &id) < 0) {
-      return -1;
-    }
-    tdsd_buf_u8(out, id);
-    if (parser->token.lexeme == TDSD_SL_HEX ||
-        parser->token.lexeme == TDSD_SL_STRING) {
-      tdsd_buf_u32(out, (uint32_t)parser->token.len);
-      tdsd_buf_bytes(out, parser->token.text, parser->token.len);
-      (void)tdsd_script_next(parser);
-    } else {
-      tdsd_buf_u32(out, 0);
-    }
-    if (!tdsd_script_accept_sign(parser, ',')) {
-      break;
-    }
-  }
-  tdsd_buf_u8(out, TDSD_FEAT_END);
-  return 0;
-}
-
-/* fedauthinfo "STS URL" "SPN". */
-static int read_fedauthinfo(struct tdsd_script_parser *parser,
-                            struct tdsd_buf *out) {
-  const char *texts[2] = {NULL, NULL};
-  uint32_t lengths[2];
-  for (int i = 0; i < 2; i++) {
-    if (tdsd_script_string(parser, &texts[i]) < 0) {
-      return -1;
-    }
-  }
-  tdsd_buf_u8(out, TOK_FEDAUTHINFO);
-  size_t at = tdsd_buf_len(out);
-  tdsd_buf_u32(out, 0);
-  tdsd_buf_u32(out, 2);
-  size_t table = tdsd_buf_len(out);
-  for (uint32_t i = 0; i < 2; i++) {
-    tdsd_buf_u8(out, i + 1);
-    tdsd_buf_u32(out, 0);
-    tdsd_buf_u32(out, 0);
-  }
-  for (uint32_t i = 0; i < 2; i++) {
-    uint32_t offset = (uint32_t)(tdsd_buf_len(out) - at - 4);
-    lengths[i] = 2 * (uint32_t)tdsd_buf_w16(out, texts[i], strlen(texts[i]));
-    tdsd_buf_put_u32(out, table + 9 * i + 1, lengths[i]);
-    tdsd_buf_put_u32(out, table + 9 * i + 5, offset);
-  }
-  tdsd_buf_put_u32(out, at, (uint32_t)(tdsd_buf_len(out) - at - 4));
-  return 0;
-}
-
-/* sessionstate SEQUENCE STATUS [ID 0x.., ..]. */
-static int read_sessionstate(struct tdsd_script_parser *parser,
-                             struct tdsd_buf *out) {
-  uint32_t sequence = 0;
-  uint32_t status = 0;
-  if (read_u32(parser, UINT32_MAX, &sequence) < 0 ||
-      read_u32(parser, 0xFF, &status) < 0) {
-    return -1;
-  }
-  tdsd_buf_u8(out, TOK_SESSIONSTATE);
-  size_t at = tdsd_buf_len(out);
-  tdsd_buf_u32(out, 0);
-  tdsd_buf_u32(out, sequence);
-  tdsd_buf_u8(out, status);
-  while (!tdsd_script_is_end(parser)) {
-    uint32_t id = 0;
-    const uint8_t *bytes = NULL;
-    size_t len = 0;
-    if (read_u32(parser, 0xFF, &id) < 0 ||
-        tdsd_script_bytes(parser, &bytes, &len) < 0) {
-      return -1;
-    }
-    tdsd_buf_u8(out, id);
-    tdsd_buf_u8(out, len < 0xFF ? (uint32_t)len : 0xFFu);
-    if (len >= 0xFF) {
-      tdsd_buf_u32(out, (uint32_t)len);
-    }
-    tdsd_buf_bytes(out, bytes, len);
-    if (!tdsd_script_accept_sign(parser, ',')) {
-      break;
-    }
-  }
-  tdsd_buf_put_u32(out, at, (uint32_t)(tdsd_buf_len(out) - at - 4));
-  return 0;
-}
-
-/* loginack [interface=N] [version=0x..] [server=0x..] ["program"]. */
-static int read_loginack(struct tdsd_script_parser *parser,
-                         struct tdsd_buf *out) {
-  static const uint32_t versions[TDSD_LAYOUTS] = {TDSD_V71, TDSD_V72, TDSD_V74};
-  uint32_t interface = 1;
-  uint32_t version = versions[parser->layout];
-  uint32_t server = 0x100003E8;
-  const char *program = TDSD_PROGRAM;
-  int rc = 0;
-  while (rc == 0 && !tdsd_script_is_end(parser)) {
-    if (tdsd_script_accept_option(parser, "interface")) {
-      rc = read_u32(parser, 0xFF, &interface);
-    } else if (tdsd_script_accept_option(parser, "version")) {
-      rc = read_u32(parser, UINT32_MAX, &version);
-    } else if (tdsd_script_accept_option(parser, "server")) {
-      rc = read_u32(parser, UINT32_MAX, &server);
-    } else {
-      rc = tdsd_script_string(parser, &program);
-    }
-  }
-  if (rc < 0) {
-    return -1;
-  }
-  tdsd_buf_u8(out, TDSD_TOK_LOGINACK);
-  size_t at = open_length(out);
-  tdsd_buf_u8(out, interface);
-  tdsd_buf_u32be(out, version);
-  tdsd_buf_b_varchar(out, program);
-  tdsd_buf_u32be(out, server);
-  close_length(out, at);
-  return 0;
-}
-
-/* sspi 0x.. */
-static int read_sspi(struct tdsd_script_parser *parser, struct tdsd_buf *out) {
-  const uint8_t *bytes = NULL;
-  size_t len = 0;
-  if (tdsd_script_bytes(parser, &bytes, &len) < 0) {
-    return -1;
-  }
-  tdsd_buf_u8(out, TOK_SSPI);
-  tdsd_buf_u16(out, (uint32_t)len & 0xFFFF);
-  tdsd_buf_bytes(out, bytes, len);
-  return 0;
-}
-
 static int read_return_status(struct tdsd_script_parser *parser,
                               struct tdsd_buf *out) {
   uint64_t value = 0;
@@ -421,14 +279,14 @@ static int done_part(struct tdsd_script_parser *parser,
   int rc = 0;
   if (tdsd_script_accept_option(parser, "cmd")) {
     rc = take_word(parser, command_words, COUNT(command_words), command);
-    return rc != 0 ? rc : read_u32(parser, 0xFFFF, command);
+    return rc != 0 ? rc : tdsd_script_u32(parser, 0xFFFF, command);
   }
   if (tdsd_script_accept_option(parser, "rows")) {
     *status |= TDSD_DONE_COUNT;
     return tdsd_script_number(parser, 0, UINT64_MAX, rows);
   }
   if (tdsd_script_accept_option(parser, "status")) {
-    rc = read_u32(parser, 0xFFFF, &bit);
+    rc = tdsd_script_u32(parser, 0xFFFF, &bit);
     *status |= bit;
     return rc;
   }
@@ -441,7 +299,7 @@ static int done_part(struct tdsd_script_parser *parser,
     return tdsd_script_expected(parser, "the end of done");
   }
   if ((*numbers)++ == 0) {
-    rc = read_u32(parser, 0xFFFF, &bit);
+    rc = tdsd_script_u32(parser, 0xFFFF, &bit);
     *status |= bit;
     return rc;
   }
@@ -522,16 +380,16 @@ static int read_as(struct tdsd_script_parser *parser,
   case READ_RETURNSTATUS:
     return read_return_status(parser, out);
   case READ_LOGINACK:
-    return read_loginack(parser, out);
+    return tdsd_script_loginack_read(parser, out);
   case READ_FEATURE:
-    return read_feature(parser, out);
+    return tdsd_script_feature_read(parser, out);
   case READ_SESSIONSTATE:
-    return read_sessionstate(parser, out);
+    return tdsd_script_sessionstate_read(parser, out);
   case READ_FEDAUTHINFO:
-    return read_fedauthinfo(parser, out);
+    return tdsd_script_fedauthinfo_read(parser, out);
   case READ_SSPI:
   default:
-    return read_sspi(parser, out);
+    return tdsd_script_sspi_read(parser, out);
   }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Types of scripts: names of T-SQL and names of the wire to TYPE_INFO
- * (MS-TDS 2.2.5.4, 2.2.5.6), and columns around them. */
+ * (MS-TDS 2.2.5.4, 2.2.5.6). */
 #include <stdio.h>
 #include <string.h>
 
@@ -371,8 +371,8 @@ static int read_rest(struct tdsd_script_parser *parser,
   }
 }
 
-/* What can only be written when null and collation= have been read. */
-static void write_info(const struct row *row, struct tdsd_script_type *type) {
+void tdsd_script_type_finish(struct tdsd_script_type *type) {
+  const struct row *row = find_row(type->name);
   struct tdsd_buf *info = &type->info;
   if (row->rest == REST_XML || row->rest == REST_UDT || row->rest == REST_RAW) {
     return;
@@ -406,8 +406,8 @@ static void write_info(const struct row *row, struct tdsd_script_type *type) {
   }
 }
 
-static int read_collation(struct tdsd_script_parser *parser,
-                          struct tdsd_script_type *type) {
+int tdsd_script_collation_read(struct tdsd_script_parser *parser,
+                               struct tdsd_script_type *type) {
   if (parser->token.lexeme != TDSD_SL_HEX || parser->token.len != 5) {
     return tdsd_script_expected(parser, "a collation as 0x and ten digits");
   }
@@ -415,10 +415,8 @@ static int read_collation(struct tdsd_script_parser *parser,
   return tdsd_script_next(parser);
 }
 
-/* Reads a type and everything behind it up to a name, a comma or a sign. */
-static int read_type(struct tdsd_script_parser *parser,
-                     struct tdsd_script_type *out,
-                     const struct row **out_row) {
+int tdsd_script_type_begin(struct tdsd_script_parser *parser,
+                           struct tdsd_script_type *out) {
   const struct row *row = parser->token.lexeme == TDSD_SL_WORD
                               ? find_row(parser->token.text)
                               : NULL;
@@ -432,7 +430,6 @@ static int read_type(struct tdsd_script_parser *parser,
                                    .data = row->data,
                                    .simple = {.kind = row->kind}};
   memcpy(out->collation, tdsd_collation, sizeof out->collation);
-  *out_row = row;
   if (tdsd_script_next(parser) < 0 || read_rest(parser, row, out) < 0) {
     return -1;
   }
@@ -442,91 +439,15 @@ static int read_type(struct tdsd_script_parser *parser,
 
 int tdsd_script_type_read(struct tdsd_script_parser *parser,
                           struct tdsd_script_type *out) {
-  const struct row *row = NULL;
-  if (read_type(parser, out, &row) < 0) {
+  if (tdsd_script_type_begin(parser, out) < 0) {
     tdsd_script_type_fini(out);
     return -1;
   }
   if (tdsd_script_accept_option(parser, "collation") &&
-      read_collation(parser, out) < 0) {
+      tdsd_script_collation_read(parser, out) < 0) {
     tdsd_script_type_fini(out);
     return -1;
   }
-  write_info(row, out);
-  return 0;
-}
-
-static int read_number32(struct tdsd_script_parser *parser,
-                         uint32_t most,
-                         uint32_t *out) {
-  uint64_t value = 0;
-  if (tdsd_script_number(parser, 0, most, &value) < 0) {
-    return -1;
-  }
-  *out = (uint32_t)value;
-  return 0;
-}
-
-/* One option of a column.  Returns 1, 0 if there is none, or -1. */
-static int read_option(struct tdsd_script_parser *parser,
-                       struct tdsd_script_column *out) {
-  uint32_t flags = 0;
-  if (tdsd_script_accept_word(parser, "null")) {
-    out->type.nullable = true;
-    out->flags |= 1;
-    return 1;
-  }
-  if (tdsd_script_accept_word(parser, "not")) {
-    return tdsd_script_accept_word(parser, "null")
-               ? 1
-               : tdsd_script_expected(parser, "null");
-  }
-  if (tdsd_script_accept_option(parser, "flags")) {
-    int rc = read_number32(parser, 0xFFFF, &flags);
-    out->flags |= flags;
-    return rc < 0 ? -1 : 1;
-  }
-  if (tdsd_script_accept_option(parser, "usertype")) {
-    return read_number32(parser, UINT32_MAX, &out->usertype) < 0 ? -1 : 1;
-  }
-  if (tdsd_script_accept_option(parser, "ordinal")) {
-    return read_number32(parser, 0xFFFF, &out->ordinal) < 0 ? -1 : 1;
-  }
-  if (tdsd_script_accept_option(parser, "status")) {
-    return read_number32(parser, 0xFF, &out->status) < 0 ? -1 : 1;
-  }
-  if (tdsd_script_accept_option(parser, "collation")) {
-    return read_collation(parser, &out->type) < 0 ? -1 : 1;
-  }
-  if (tdsd_script_accept_option(parser, "table")) {
-    return tdsd_script_string(parser, &out->table) < 0 ? -1 : 1;
-  }
-  return parser->failed ? -1 : 0;
-}
-
-int tdsd_script_column_read(struct tdsd_script_parser *parser,
-                            struct tdsd_script_column *out) {
-  const struct row *row = NULL;
-  *out = (struct tdsd_script_column){.name = "", .table = "", .status = 1};
-  if (read_type(parser, &out->type, &row) < 0) {
-    tdsd_script_type_fini(&out->type);
-    return -1;
-  }
-  if (strcmp(row->name, "rowversion") == 0 ||
-      strcmp(row->name, "timestamp") == 0) {
-    out->usertype = 0x50;
-  }
-  int rc = 1;
-  while (rc > 0) {
-    rc = read_option(parser, out);
-  }
-  if (rc == 0 && parser->token.lexeme == TDSD_SL_STRING) {
-    rc = tdsd_script_string(parser, &out->name);
-  }
-  if (rc < 0) {
-    tdsd_script_type_fini(&out->type);
-    return -1;
-  }
-  write_info(row, &out->type);
+  tdsd_script_type_finish(out);
   return 0;
 }

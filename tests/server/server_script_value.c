@@ -25,9 +25,9 @@ struct cell {
 
 #define PLP_UNKNOWN (UINT64_MAX - 1)
 
-static int read_scalar(struct tdsd_script_parser *parser,
-                       const struct tdsd_script_type *type,
-                       struct tdsd_buf *out);
+static int read_plain(struct tdsd_script_parser *parser,
+                      const struct tdsd_script_type *type,
+                      struct tdsd_buf *out);
 
 static int too_large(struct tdsd_script_parser *parser) {
   return tdsd_script_error(parser, "expected a value of at most %u bytes",
@@ -86,7 +86,7 @@ static int read_special(struct tdsd_script_parser *parser,
   return tdsd_script_next(parser) < 0 ? -1 : 1;
 }
 
-/* rep(VALUE, N): the bytes of a value N times. */
+/* rep(VALUE, N): the bytes of a value, which is no rep itself, N times. */
 static int read_rep(struct tdsd_script_parser *parser,
                     const struct tdsd_script_type *type,
                     struct tdsd_buf *out) {
@@ -95,7 +95,7 @@ static int read_rep(struct tdsd_script_parser *parser,
   int rc = -1;
   if (tdsd_script_next(parser) == 0 &&
       tdsd_script_expect_sign(parser, '(') == 0 &&
-      read_scalar(parser, type, &one) == 0 &&
+      read_plain(parser, type, &one) == 0 &&
       tdsd_script_expect_sign(parser, ',') == 0 &&
       tdsd_script_number(parser, 0, TDSD_CAP_VALUE, &n) == 0 &&
       tdsd_script_expect_sign(parser, ')') == 0) {
@@ -170,16 +170,12 @@ static int read_text(struct tdsd_script_parser *parser,
   return tdsd_script_next(parser);
 }
 
-/* Reads a value that is not null into its bytes. */
-static int read_scalar(struct tdsd_script_parser *parser,
-                       const struct tdsd_script_type *type,
-                       struct tdsd_buf *out) {
+static int read_plain(struct tdsd_script_parser *parser,
+                      const struct tdsd_script_type *type,
+                      struct tdsd_buf *out) {
   int special = read_special(parser, type, out);
   if (special != 0) {
     return special < 0 ? -1 : 0;
-  }
-  if (tdsd_script_is_word(parser, "rep")) {
-    return read_rep(parser, type, out);
   }
   if (parser->token.lexeme == TDSD_SL_HEX) {
     tdsd_buf_bytes(out, parser->token.text, parser->token.len);
@@ -200,6 +196,14 @@ static int read_scalar(struct tdsd_script_parser *parser,
   (void)snprintf(what, sizeof what, "a value of type %s, 0x.., or null",
                  type->name);
   return tdsd_script_expected(parser, what);
+}
+
+/* Reads a value that is not null into its bytes. */
+static int read_scalar(struct tdsd_script_parser *parser,
+                       const struct tdsd_script_type *type,
+                       struct tdsd_buf *out) {
+  return tdsd_script_is_word(parser, "rep") ? read_rep(parser, type, out)
+                                            : read_plain(parser, type, out);
 }
 
 /* The properties of a sql_variant's base type. */

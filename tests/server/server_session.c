@@ -5,7 +5,6 @@
 
 #include "server_const.h"
 #include "server_manners.h"
-#include "server_tran.h"
 
 void tdsd_session_init(struct tdsd_session *session,
                        struct tdsd_shared *shared,
@@ -17,7 +16,7 @@ void tdsd_session_init(struct tdsd_session *session,
   session->state.version = TDSD_V74;
 }
 
-static void end_calls(struct tdsd_session *session) {
+void tdsd_session_end_calls(struct tdsd_session *session) {
   if (session->executing) {
     tdsd_calls_fini(&session->calls);
     session->executing = false;
@@ -26,7 +25,7 @@ static void end_calls(struct tdsd_session *session) {
 }
 
 void tdsd_session_fini(struct tdsd_session *session) {
-  end_calls(session);
+  tdsd_session_end_calls(session);
   tdsd_answer_session_close(&session->answerers);
   tdsd_state_fini(&session->state);
   tdsd_buf_fini(&session->postponed);
@@ -49,11 +48,11 @@ struct tdsd_writer tdsd_session_writer(struct tdsd_session *session) {
                               .utf8 = session->state.utf8};
 }
 
-static void end(struct tdsd_session *session) {
+void tdsd_session_end(struct tdsd_session *session) {
   session->phase = TDSD_PHASE_ENDED;
   session->wake_ns = 0;
   session->full = false;
-  end_calls(session);
+  tdsd_session_end_calls(session);
 }
 
 static void say_and_end(struct tdsd_session *session,
@@ -63,7 +62,7 @@ static void say_and_end(struct tdsd_session *session,
   tdsd_write_message(&writer, fault);
   tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ERROR, 0, 0);
   tdsd_session_send(session);
-  end(session);
+  tdsd_session_end(session);
 }
 
 void tdsd_session_refuse(struct tdsd_session *session, const char *problem) {
@@ -71,8 +70,8 @@ void tdsd_session_refuse(struct tdsd_session *session, const char *problem) {
   bool talks = session->phase != TDSD_PHASE_PRELOGIN;
   tdsd_log(session->shared, session->spid, "%s", problem);
   tdsd_count(&session->shared->counters.violations, 1);
-  if (!talks) {
-    end(session); /* nobody reads tokens before the PRELOGIN reply */
+  if (!talks) { /* nobody reads tokens before the PRELOGIN reply */
+    tdsd_session_end(session);
     return;
   }
   (void)tdsd_fault_set(&fault, 4002, 20,
@@ -81,10 +80,6 @@ void tdsd_session_refuse(struct tdsd_session *session, const char *problem) {
                        problem);
   fault.line = 1;
   say_and_end(session, &fault);
-}
-
-void tdsd_session_end(struct tdsd_session *session) {
-  end(session);
 }
 
 void tdsd_session_kill(struct tdsd_session *session) {
@@ -96,7 +91,7 @@ void tdsd_session_kill(struct tdsd_session *session) {
   if (session->logged_in && session->phase != TDSD_PHASE_ENDED) {
     say_and_end(session, &fault);
   } else {
-    end(session);
+    tdsd_session_end(session);
   }
 }
 
@@ -104,7 +99,7 @@ void tdsd_session_kill(struct tdsd_session *session) {
 static void refuse_encryption(struct tdsd_session *session) {
   tdsd_log(session->shared, session->spid,
            "PRELOGIN: client and server do not agree on encryption");
-  end(session);
+  tdsd_session_end(session);
 }
 
 static void answer_prelogin(struct tdsd_session *session,
@@ -208,182 +203,6 @@ static void whole_message(struct tdsd_session *session, uint64_t now_ns) {
   tdsd_joiner_next(&session->joiner);
 }
 
-static void write_attention_done(struct tdsd_session *session) {
-  struct tdsd_writer writer = tdsd_session_writer(session);
-  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ATTN, TDSD_CMD_SET, 0);
-  tdsd_session_send(session);
-}
-
-/* The request that runs is ended in a message of its own, because clients have
- * been seen that need the acknowledgement apart from it. */
-static void cancel_request(struct tdsd_session *session) {
-  struct tdsd_stream stream = {.writer = tdsd_session_writer(session)};
-  struct tdsd_tran tran = {&session->state, &session->answerers, &stream};
-  end_calls(session);
-  if (session->state.xact_abort) {
-    tdsd_tran_abort(&tran);
-  }
-  tdsd_stream_done(&stream, TDSD_DONE_ERROR, 0, 0);
-  tdsd_stream_end(&stream);
-  tdsd_session_send(session);
-  session->wake_ns = 0;
-  session->full = false;
-}
-
-/* The request is given up without a word: a script says it all. */
-static void abandon_request(struct tdsd_session *session) {
-  tdsd_buf_clear(&session->reply);
-  end_calls(session);
-  session->wake_ns = 0;
-  session->full = false;
-  session->hung = false;
-  session->phase = TDSD_PHASE_READY;
-}
-
-static void acknowledge(struct tdsd_session *session) {
-  if (session->phase == TDSD_PHASE_RUNNING) {
-    cancel_request(session);
-    session->phase = TDSD_PHASE_READY;
-    session->hung = false;
-  }
-  write_attention_done(session);
-}
-
-/* The words of the fault ack, in the order of its row. */
-enum ack {
-  ACK_SAME,
-  ACK_LATE,
-  ACK_NONE,
-  ACK_TWICE,
-  ACK_BEFORE,
-  ACK_GARBAGE,
-  ACK_FIN,
-  ACK_RST,
-  ACK_PARTIAL,
-};
-
-/* The end of the cancelled request and the acknowledgement as one message. */
-static void acknowledge_at_once(struct tdsd_session *session) {
-  struct tdsd_writer writer = tdsd_session_writer(session);
-  end_calls(session);
-  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ERROR | TDSD_DONE_MORE, 0,
-                  0);
-  write_attention_done(session);
-}
-
-static void acknowledge_first(struct tdsd_session *session) {
-  struct tdsd_buf rest = session->reply;
-  memset(&session->reply, 0, sizeof session->reply);
-  write_attention_done(session);
-  tdsd_buf_fini(&session->reply);
-  session->reply = rest;
-  cancel_request(session);
-}
-
-static void acknowledge_later(struct tdsd_session *session,
-                              const struct tdsd_fault_rule *fault,
-                              uint64_t now_ns) {
-  uint64_t ms = fault->ms != 0 ? fault->ms : 200;
-  if (session->phase == TDSD_PHASE_RUNNING) {
-    cancel_request(session);
-  }
-  session->late_ack = true;
-  session->phase = TDSD_PHASE_RUNNING;
-  session->wake_ns = now_ns + ms * UINT64_C(1000000);
-}
-
-/* Half of a DONE in a packet that does not end the message. */
-static void acknowledge_partly(struct tdsd_session *session) {
-  struct tdsd_writer writer = tdsd_session_writer(session);
-  abandon_request(session);
-  tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ATTN, 0, 0);
-  session->reply.end -= 8;
-  tdsd_session_cut(session, TDSD_CUT_PACKET);
-  session->hung = true;
-}
-
-static void acknowledge_garbage(struct tdsd_session *session) {
-  static const uint8_t noise[] = "\x00\x00\x7F\xDE\xAD\xBE\xEF";
-  abandon_request(session);
-  tdsd_buf_bytes(&session->reply, noise, sizeof noise - 1);
-  tdsd_session_send(session);
-}
-
-static void acknowledge_badly(struct tdsd_session *session,
-                              const struct tdsd_fault_rule *fault,
-                              uint64_t now_ns) {
-  session->wake_ns = 0;
-  session->full = false;
-  session->hung = false;
-  switch (fault->word) {
-  case ACK_SAME:
-    acknowledge_at_once(session);
-    break;
-  case ACK_LATE:
-    acknowledge_later(session, fault, now_ns);
-    return;
-  case ACK_TWICE:
-    acknowledge(session);
-    write_attention_done(session);
-    break;
-  case ACK_BEFORE:
-    acknowledge_first(session);
-    break;
-  case ACK_GARBAGE:
-    acknowledge_garbage(session);
-    break;
-  case ACK_PARTIAL:
-    acknowledge_partly(session);
-    return;
-  case ACK_FIN:
-  case ACK_RST:
-  default:
-    session->abort = fault->word == ACK_RST;
-    tdsd_buf_clear(&session->reply);
-    end(session);
-    return;
-  }
-  session->phase = TDSD_PHASE_READY;
-}
-
-static void attention(struct tdsd_session *session, uint64_t now_ns) {
-  if (session->phase != TDSD_PHASE_READY &&
-      session->phase != TDSD_PHASE_RUNNING) {
-    tdsd_session_refuse(session, "an attention before the login was answered");
-    return;
-  }
-  tdsd_count(&session->shared->counters.attentions, 1);
-  if (tdsd_buf_len(&session->postponed) != 0) {
-    session->attention_late = true; /* a commit is not to be stopped */
-    return;
-  }
-  struct tdsd_armed *running = session->armed;
-  session->armed = NULL;
-  tdsd_fault_arm(session, TDSD_ON_ATTENTION);
-  const struct tdsd_fault_rule *fault =
-      tdsd_armed_find(session->armed, TDSD_FAULT_ACK);
-  if (fault != NULL && fault->word == ACK_NONE) {
-    /* The request runs on, with its own faults. */
-    tdsd_fault_disarm(session);
-    session->armed = running;
-    return;
-  }
-  struct tdsd_armed *hit = session->armed;
-  session->armed = running;
-  tdsd_fault_disarm(session);
-  session->armed = hit;
-  const struct tdsd_script_rule *rule =
-      tdsd_script_look(session, TDSD_SCRIPT_ATTENTION, NULL, 0);
-  if (fault != NULL) {
-    acknowledge_badly(session, fault, now_ns);
-  } else if (rule == NULL) {
-    acknowledge(session);
-  } else {
-    abandon_request(session);
-    tdsd_script_start(session, rule, TDSD_SCRIPT_ATTENTION, now_ns);
-  }
-}
-
 /* A message taken back is answered by an error DONE and nothing else. */
 static void answer_ignored(struct tdsd_session *session) {
   struct tdsd_writer writer = tdsd_session_writer(session);
@@ -424,7 +243,7 @@ void tdsd_session_pass(struct tdsd_session *session,
     session->phase = TDSD_PHASE_READY;
   }
   if (play->kind == TDSD_SCRIPT_ATTENTION) {
-    acknowledge(session);
+    tdsd_session_acknowledge(session);
     return;
   }
   if (play->kind == TDSD_SCRIPT_IGNORED) {
@@ -467,7 +286,7 @@ static void packet(struct tdsd_session *session,
     whole_message(session, now_ns);
     break;
   case TDSD_JOIN_ATTENTION:
-    attention(session, now_ns);
+    tdsd_session_attention(session, now_ns);
     break;
   case TDSD_JOIN_IGNORED:
     ignored(session, now_ns);
@@ -534,19 +353,19 @@ void tdsd_session_run(struct tdsd_session *session, uint64_t now_ns) {
     break;
   case TDSD_ANSWER_DONE:
     tdsd_session_send(session);
-    end_calls(session);
+    tdsd_session_end_calls(session);
     session->phase = TDSD_PHASE_READY;
     break;
   case TDSD_ANSWER_RAISED:
   case TDSD_ANSWER_KILL:
   default:
     tdsd_session_send(session);
-    end(session);
+    tdsd_session_end(session);
     break;
   }
   if (session->reply.failed || session->out.failed) {
     tdsd_log(session->shared, session->spid, "no memory for the reply");
-    end(session);
+    tdsd_session_end(session);
   }
 }
 
@@ -556,7 +375,7 @@ void tdsd_session_wake(struct tdsd_session *session, uint64_t now_ns) {
   if (session->late_ack) {
     session->late_ack = false;
     session->phase = TDSD_PHASE_READY;
-    write_attention_done(session);
+    tdsd_session_attention_done(session);
   } else if (session->play.script != NULL) {
     tdsd_script_run(session, now_ns);
   } else if (session->phase == TDSD_PHASE_ANSWER) {
@@ -565,7 +384,7 @@ void tdsd_session_wake(struct tdsd_session *session, uint64_t now_ns) {
     tdsd_session_manage_again(session);
     if (session->attention_late && session->phase == TDSD_PHASE_READY) {
       session->attention_late = false;
-      acknowledge(session);
+      tdsd_session_acknowledge(session);
     }
   } else if (session->phase == TDSD_PHASE_RUNNING) {
     tdsd_session_run(session, now_ns);

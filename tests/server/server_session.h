@@ -114,6 +114,13 @@ void tdsd_session_send(struct tdsd_session *session);
 void tdsd_session_say(struct tdsd_session *session,
                       const uint8_t *bytes,
                       size_t len);
+/* Ends the request under way without a word. */
+void tdsd_session_end_calls(struct tdsd_session *session);
+/* An attention has come (server_attention.c): faults, scripts, and the usual
+ * acknowledgement, whose DONE can also be had alone. */
+void tdsd_session_attention(struct tdsd_session *session, uint64_t now_ns);
+void tdsd_session_acknowledge(struct tdsd_session *session);
+void tdsd_session_attention_done(struct tdsd_session *session);
 /* Answers a message as if no script had taken it. */
 void tdsd_session_pass(struct tdsd_session *session,
                        const struct tdsd_script_play *play,

@@ -536,6 +536,9 @@ Test(script, says_what_it_expected_where, .timeout = 5) {
                "test:1:27: expected a width that the type has, found '3'");
   assert_error("when batch conn=0 {}",
                "test:1:17: expected a number from 1 to 4294967295, found '0'");
+  assert_error("when batch { columns varchar(max); row rep(rep(\"a\", 2), 2) }",
+               "test:1:44: expected a value of type varchar, 0x.., or null, "
+               "found 'rep'");
   assert_error("when batch { ? }",
                "test:1:14: expected a word, a number, a string or a sign, "
                "found byte 0x3f");
