@@ -134,6 +134,7 @@ void tdsd_exec_tables(struct tdsd_exec *exec, const struct tdsd_op *op) {
                                       .nesting = asking->nesting + 1,
                                       .batch = &exec->batch,
                                       .line = op->line,
+                                      .slot = op->slot,
                                       .catching = true,
                                       .state = exec->state,
                                       .stream = exec->stream,

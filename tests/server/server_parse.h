@@ -86,6 +86,18 @@ int tdsd_parse_statement(struct tdsd_parser *parser);
 int tdsd_parse_set(struct tdsd_parser *parser);
 /* Takes the statement if it is one on tables (server_parse_tables.c). */
 int tdsd_parse_tables(struct tdsd_parser *parser, bool *out_taken);
+/* Takes the condition behind the word looked at if it has a query in it:
+ * *out_condition is then a test of what the query gave, else untouched. */
+int tdsd_parse_tables_guard(struct tdsd_parser *parser,
+                            struct tdsd_expr **out_condition);
+/* Takes the value behind the sign looked at if it has a query in it; it goes to
+ * the variable. */
+int tdsd_parse_tables_value(struct tdsd_parser *parser,
+                            uint32_t slot,
+                            bool *out_taken);
+/* Adds a variable; the name must be new. */
+int tdsd_parse_add_variable(struct tdsd_parser *parser,
+                            const struct tdsd_variable *variable);
 int tdsd_parse_declare(struct tdsd_parser *parser);
 int tdsd_parse_begin(struct tdsd_parser *parser);
 int tdsd_parse_commit(struct tdsd_parser *parser);

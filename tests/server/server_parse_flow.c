@@ -158,10 +158,14 @@ int tdsd_parse_begin(struct tdsd_parser *parser) {
 static int32_t add_guard(struct tdsd_parser *parser) {
   struct tdsd_expr_list list = {0};
   struct tdsd_expr *condition = NULL;
+  if (parser->batch->tables &&
+      tdsd_parse_tables_guard(parser, &condition) < 0) {
+    return -1;
+  }
   uint32_t at = parser->batch->nops;
   if (tdsd_parse_op(parser, TDSD_OP_JUMP_FALSE) == NULL ||
-      tdsd_parse_next(parser) < 0 ||
-      tdsd_parse_condition(parser, &condition) < 0 ||
+      (condition == NULL && (tdsd_parse_next(parser) < 0 ||
+                             tdsd_parse_condition(parser, &condition) < 0)) ||
       tdsd_parse_append(parser, &list, condition) < 0) {
     return -1;
   }
@@ -228,11 +232,12 @@ int tdsd_parse_continue(struct tdsd_parser *parser) {
 
 int tdsd_parse_while(struct tdsd_parser *parser) {
   struct tdsd_loop *outer = parser->loop;
+  uint32_t start = parser->batch->nops;
   int32_t guard = add_guard(parser);
   if (guard < 0) {
     return -1;
   }
-  struct tdsd_loop loop = {(uint32_t)guard, TDSD_NO_SLOT};
+  struct tdsd_loop loop = {start, TDSD_NO_SLOT};
   parser->loop = &loop;
   int rc = tdsd_parse_statement(parser);
   parser->loop = outer;
@@ -241,7 +246,7 @@ int tdsd_parse_while(struct tdsd_parser *parser) {
     return -1;
   }
   struct tdsd_op *ops = parser->batch->ops;
-  back->target = (uint32_t)guard;
+  back->target = start;
   ops[guard].target = parser->batch->nops;
   while (loop.last_break != TDSD_NO_SLOT) {
     uint32_t before = ops[loop.last_break].target;

@@ -18,12 +18,30 @@ static int parse_assign(struct tdsd_parser *parser, uint32_t slot) {
   return tdsd_parse_set_exprs(op, &list);
 }
 
+/* = value, if it is there; a value with a query in it is for the tables. */
+static int parse_initial(struct tdsd_parser *parser,
+                         uint32_t slot,
+                         bool *out_there) {
+  bool taken = false;
+  *out_there = tdsd_lex_is_sign(&parser->token, "=");
+  if (*out_there && parser->batch->tables &&
+      tdsd_parse_tables_value(parser, slot, &taken) < 0) {
+    return -1;
+  }
+  if (!*out_there || taken) {
+    return 0;
+  }
+  return tdsd_parse_next(parser) < 0 ? -1 : parse_assign(parser, slot);
+}
+
 static int parse_set_variable(struct tdsd_parser *parser) {
   uint32_t slot = 0;
-  return tdsd_parse_slot(parser, &slot) < 0 || tdsd_parse_next(parser) < 0 ||
-                 tdsd_parse_need_sign(parser, "=") < 0
-             ? -1
-             : parse_assign(parser, slot);
+  bool there = false;
+  if (tdsd_parse_slot(parser, &slot) < 0 || tdsd_parse_next(parser) < 0 ||
+      parse_initial(parser, slot, &there) < 0) {
+    return -1;
+  }
+  return there ? 0 : tdsd_parse_bad(parser);
 }
 
 /* The value of an option: a word, a string, a number, perhaps negative. */
@@ -162,8 +180,8 @@ int tdsd_parse_set(struct tdsd_parser *parser) {
 }
 
 /* Adds a variable; a name is there only once. */
-static int add_variable(struct tdsd_parser *parser,
-                        const struct tdsd_variable *variable) {
+int tdsd_parse_add_variable(struct tdsd_parser *parser,
+                            const struct tdsd_variable *variable) {
   struct tdsd_batch *batch = parser->batch;
   if (batch->nvariables == batch->variables_room) {
     uint32_t room = batch->nvariables < 8 ? 16 : 2 * batch->nvariables;
@@ -206,13 +224,10 @@ static int declare_one(struct tdsd_parser *parser) {
   }
   variable.variant = variable.value.type.kind == TDSD_VARIANT;
   uint32_t slot = batch->nvariables;
-  if (add_variable(parser, &variable) < 0) {
+  if (tdsd_parse_add_variable(parser, &variable) < 0) {
     return -1;
   }
-  if (tdsd_parse_eat_sign(parser, "=", &assigned) < 0) {
-    return -1;
-  }
-  return assigned ? parse_assign(parser, slot) : 0;
+  return parse_initial(parser, slot, &assigned);
 }
 
 int tdsd_parse_declare(struct tdsd_parser *parser) {

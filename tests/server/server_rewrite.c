@@ -559,3 +559,30 @@ int tdsd_rw_split(const char *sql,
     first = false;
   }
 }
+
+int tdsd_rw_split_value(const char *sql,
+                        size_t len,
+                        struct tdsd_arena *arena,
+                        size_t *out_end,
+                        bool *out_query,
+                        struct tdsd_fault *fault) {
+  static const char *const words[] = {"select", "exists",  "in",
+                                      "like",   "between", NULL};
+  struct splitter split = {
+      .lexer = {.sql = sql, .len = len, .line = 1, .arena = arena},
+      .started = true};
+  *out_query = false;
+  for (;;) {
+    size_t before = split.lexer.at;
+    if (tdsd_lex_next(&split.lexer, &split.token, fault) < 0) {
+      return -1;
+    }
+    bool outside = split.parens == 0 && split.cases == 0;
+    if (ends(&split) || (outside && tdsd_lex_is_sign(&split.token, ","))) {
+      *out_end = split.token.lexeme == TDSD_LEX_END ? len : before;
+      return 0;
+    }
+    *out_query = *out_query || one_of(&split.token, words);
+    split.last = split.token;
+  }
+}

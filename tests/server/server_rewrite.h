@@ -89,6 +89,15 @@ int tdsd_rw_split(const char *sql,
                   bool *out_tables,
                   struct tdsd_fault *fault);
 
+/* The same for the condition of IF and WHILE and for the value of SET @x =;
+ * *out_query tells whether it has a query, or words that the subset lacks. */
+int tdsd_rw_split_value(const char *sql,
+                        size_t len,
+                        struct tdsd_arena *arena,
+                        size_t *out_end,
+                        bool *out_query,
+                        struct tdsd_fault *fault);
+
 /* A type as T-SQL writes it, such as decimal(18,2); and back, where words that
  * only SQLite knows are taken in its sense.  print returns its length, scan 0 or
  * -1. */

@@ -280,6 +280,7 @@ static int fill_task(struct lite_session *session,
   task->sql = tdsd_arena_copy(&task->arena, answer->sql, answer->len);
   task->len = answer->len;
   task->line = answer->line;
+  task->slot = answer->slot == TDSD_NO_SLOT ? -1 : (int32_t)answer->slot;
   task->version = answer->stream->writer.version;
   session->env.state = *answer->state;
   /* What the copy points at is not for the worker. */
@@ -351,7 +352,9 @@ static enum tdsd_answer_result over(struct lite_session *session,
   struct tdsd_state *state = answer->state;
   bool counts = task->rewritten.kind != TDSD_RW_SCHEMA;
   session->phase = LITE_START;
-  state->rowcount = (int64_t)task->rows;
+  if (task->slot < 0) {
+    state->rowcount = (int64_t)task->rows;
+  }
   state->error = 0;
   if (task->identity_taken) {
     state->identity = task->identity;
@@ -361,6 +364,9 @@ static enum tdsd_answer_result over(struct lite_session *session,
     answer->targets = task->rewritten.targets;
     answer->values = task->values;
     answer->ntargets = task->rewritten.ncolumns;
+  }
+  if (task->slot >= 0) {
+    return TDSD_ANSWER_DONE; /* IF and SET say nothing */
   }
   tdsd_stream_done(answer->stream, counts ? TDSD_DONE_COUNT : 0u,
                    counts ? task->rewritten.command : TDSD_CMD_SET, task->rows);

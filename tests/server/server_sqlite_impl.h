@@ -40,6 +40,7 @@ struct lite_task {
   const char *sql;
   size_t len;
   uint32_t line;
+  int32_t slot;            /* answer->slot, or -1 */
   uint32_t version;        /* of the client's protocol */
   struct tdsd_batch batch; /* copies of the variables the statement names */
   struct tdsd_arena made;  /* by the worker */

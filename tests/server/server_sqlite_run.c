@@ -349,7 +349,13 @@ static int rewrite(struct lite_session *session) {
                                       .batch = &task->batch,
                                       .state = &session->env.state,
                                       .catalog = &catalog};
-  return tdsd_rewrite(&input, &task->made, &task->rewritten, &task->fault);
+  if (tdsd_rewrite(&input, &task->made, &task->rewritten, &task->fault) < 0) {
+    return -1;
+  }
+  if (task->slot >= 0) {
+    task->rewritten.targets = &task->slot;
+  }
+  return 0;
 }
 
 /* SET ROWCOUNT n holds for what is sent; what is changed cannot be cut. */

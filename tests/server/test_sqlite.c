@@ -139,6 +139,20 @@ Test(sqlite, control_flow_and_tables_mix) {
   expect_rows("SELECT id FROM t", 5);
 }
 
+Test(sqlite, conditions_and_values_may_have_queries) {
+  make_table();
+  expect_rows(
+      "DECLARE @n int = (SELECT COUNT(*) FROM t), @m int SET @m = "
+      "(SELECT MAX(id) FROM t WHERE id > 99) IF EXISTS (SELECT 1 FROM t "
+      "WHERE qty = 2) AND @n = 2 AND @m IS NULL SELECT id FROM t ELSE "
+      "SELECT TOP 1 id FROM t",
+      2);
+  run("WHILE (SELECT COUNT(*) FROM t) < 6 INSERT t (name) VALUES "
+      "(LEFT(CAST(NEWID() AS nvarchar(36)), 10))");
+  expect_rows("SELECT id FROM t", 6);
+  expect_error("IF (SELECT id FROM t) = 1 PRINT 'x'", 512);
+}
+
 Test(sqlite, an_error_is_caught) {
   make_table();
   run("BEGIN TRY INSERT t (name) VALUES ('one') END TRY BEGIN CATCH PRINT "
