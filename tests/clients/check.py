@@ -40,6 +40,7 @@ AT_ONCE = 3  # modes, which mostly wait
 # What tdsd is right to log: steps ask for it, or README.md's table has it.
 RIGHT = {
     "*": ["login of .* refused", "a stale transaction descriptor"],
+    "freetds": ["TLS record refused: .*wrong version number"],
     "pyodbc": ["a (date|datetime2) parameter with a value behind 9999-12-31"],
 }
 
