@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import install
 from modes import MODES
@@ -34,26 +35,30 @@ RUN_LIMIT_S = 150
 END_LIMIT_S = 10
 SKIPPED = 77
 MOST_SHOWN = 60  # failures of a mode
+AT_ONCE = 3  # modes, which mostly wait
 
 # What tdsd is right to log: steps ask for it, or README.md's table has it.
 RIGHT = {
     "*": ["login of .* refused", "a stale transaction descriptor"],
+    "freetds": ["TLS record refused: .*wrong version number"],
     "pyodbc": ["a (date|datetime2) parameter with a value behind 9999-12-31"],
 }
 
 
 class Tally:
+    """What one mode came to; lines are for reading."""
+
     def __init__(self):
-        self.passed = self.failed = self.gaps = self.shown = 0
+        self.passed = self.failed = self.gaps = 0
+        self.lines = []
 
     def good(self):
         self.passed += 1
 
     def bad(self, what):
         self.failed += 1
-        self.shown += 1
-        if self.shown <= MOST_SHOWN:
-            print("FAILED: " + what)
+        if self.failed <= MOST_SHOWN:
+            self.lines.append("FAILED: " + what)
 
     def check(self, is_good, what):
         if is_good:
@@ -206,7 +211,7 @@ def judge_steps(mode, output, steps, gaps, tally):
         tally.bad(f"{step}: is not a step of steps.json")
     if not is_whole:
         tally.bad("the runner did not come to its end:")
-        print("\n".join(output.splitlines()[-15:]))
+        tally.lines += output.splitlines()[-15:]
 
 
 def judge_refusal(mode, output, tally):
@@ -219,44 +224,50 @@ def judge_refusal(mode, output, tally):
                     + (why or output[-2000:]))
 
 
-def run_mode(client, command, mode, only, gaps, tally):
-    before = tally.passed, tally.failed, tally.gaps
-    tally.shown = 0
+def run_mode(client, command, mode, args, gaps):
+    """The Tally of one mode."""
+    tally = Tally()
     with open(os.path.join(HERE, "steps.json"), encoding="utf-8") as file:
         steps = [step for step in step_names(json.load(file))
-                 if fnmatch.fnmatchcase(step, only)]
-    folder = tempfile.mkdtemp(prefix="weir-clients-")
-    server = Server(mode, folder)
-    output = run_client(command, server, mode,
-                        "connect" if mode.refusal else only)
-    status = server.stop()
-    tally.check(status == 0, f"tdsd ended with status {status}")
-    if mode.refusal:
-        judge_refusal(mode, output, tally)
-    else:
-        judge_steps(mode, output, steps, gaps, tally)
-        complaints = server.complaints(client)
-        tally.check(not complaints, "tdsd: " + "\n  ".join(complaints))
-        findings = malformed(server.tap)
-        tally.check(not findings, "tshark: " + "\n  ".join(findings))
-    good, bad, gone = (now - then for now, then in zip(
-        (tally.passed, tally.failed, tally.gaps), before))
-    print(f"{client}, tdsd {mode.server}, {mode.setting}, {mode.cert} "
-          f"certificate: {good} ok, {bad} failed, {gone} known gaps", flush=True)
-    return folder, output, bad == 0
+                 if fits(args.only, step)]
+    with tempfile.TemporaryDirectory(prefix="weir-clients-") as folder:
+        server = Server(mode, folder)
+        try:
+            output = run_client(command, server, mode,
+                                "connect" if mode.refusal else args.only)
+        finally:
+            status = server.stop()
+        tally.check(status == 0, f"tdsd ended with status {status}")
+        if mode.refusal:
+            judge_refusal(mode, output, tally)
+        else:
+            judge_steps(mode, output, steps, gaps, tally)
+            judge_server(client, server, tally)
+        tally.lines.append(
+            f"{client}, tdsd {mode.server}, {mode.setting}, {mode.cert} "
+            f"certificate: {tally.passed} ok, {tally.failed} failed, "
+            f"{tally.gaps} known gaps")
+        if args.keep or tally.failed:
+            tally.lines.append(keep(server, output, client, mode))
+    return tally
 
 
-def keep(folder, output, client, mode):
+def judge_server(client, server, tally):
+    complaints, findings = server.complaints(client), malformed(server.tap)
+    tally.check(not complaints, "tdsd: " + "\n  ".join(complaints))
+    tally.check(not findings, "tshark: " + "\n  ".join(findings))
+
+
+def keep(server, output, client, mode):
     """Leaves what a run left behind where it can be looked at."""
     name = f"{client}-{mode.server}-{mode.setting}-{mode.cert}"
     kept = os.path.join(BUILD, "clients", "runs", name)
     shutil.rmtree(kept, ignore_errors=True)
-    with open(os.path.join(folder, "output"), "w") as file:
+    with open(os.path.join(server.folder, "output"), "w") as file:
         file.write(output)
-    os.remove(os.path.join(folder, "control")) if os.path.exists(
-        os.path.join(folder, "control")) else None
-    shutil.copytree(folder, kept)
-    print(f"its files are in {kept}")
+    shutil.copytree(server.folder, kept,
+                    ignore=shutil.ignore_patterns("control"))
+    return f"its files are in {kept}"
 
 
 def arguments():
@@ -277,21 +288,30 @@ def main():
     if command is None:
         print(f"SKIP {args.client}: {problem}")
         return SKIPPED
-    gaps, tally = read_gaps(args.client), Tally()
-    for mode in MODES[args.client]:
-        if not fits(args.mode, f"{mode.server}/{mode.setting}"):
-            continue
-        folder, output, is_good = run_mode(
-            args.client, command, mode, args.only, gaps, tally)
-        if args.keep or not is_good:
-            keep(folder, output, args.client, mode)
-        shutil.rmtree(folder)
+    gaps = read_gaps(args.client)
+    modes = [mode for mode in MODES[args.client]
+             if fits(args.mode, f"{mode.server}/{mode.setting}")]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        tallies = list(pool.map(
+            lambda mode: run_mode(args.client, command, mode, args, gaps),
+            modes))
     if args.mode == args.only == "*":
-        for gap in gaps:
-            tally.check(gap.used, f"README.md: no step is {gap.steps} "
-                        f"in {gap.where}")
-    print(f"{tally.passed} passed, {tally.failed} failed")
-    return 0 if tally.failed == 0 and tally.passed else 1
+        tallies.append(judge_gaps(gaps))
+    for tally in tallies:
+        print("\n".join(tally.lines))
+    passed = sum(tally.passed for tally in tallies)
+    failed = sum(tally.failed for tally in tallies)
+    print(f"{passed} passed, {failed} failed")
+    return 0 if failed == 0 and passed else 1
+
+
+def judge_gaps(gaps):
+    tally = Tally()
+    for gap in gaps:
+        tally.check(gap.used, f"README.md: no step is {gap.steps} "
+                    f"in {gap.where}")
+    tally.lines.append(f"{len(gaps)} rows of README.md")
+    return tally
 
 
 if __name__ == "__main__":

@@ -112,8 +112,9 @@ def show(kind, value):
 
 
 def letters(length):
-    """A text that does not repeat soon."""
-    return "".join(chr(97 + (i * 7 + (i >> 8)) % 26) for i in range(length))
+    """A text that repeats after 9,973 letters, which no packet has."""
+    block = "".join(chr(97 + (i * 7 + (i >> 8)) % 26) for i in range(9973))
+    return (block * (length // len(block) + 1))[:length]
 
 
 class Bench:
