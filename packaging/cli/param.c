@@ -131,6 +131,14 @@ static const char *read_hex(struct weir_param *p,
   return NULL;
 }
 
+/* Wipes and frees what read_hex() made. */
+static void drop_bytes(struct weir_param *p) {
+  void *bytes;
+  memcpy(&bytes, &p->p, sizeof bytes); /* it is ours, and was not const */
+  explicit_bzero(bytes, p->n);
+  free(bytes);
+}
+
 static const char *read_bytes(struct weir_param *p, const char *value) {
   static const char wanted[] = "the value is not 0x and pairs of hexadecimal "
                                "digits";
@@ -146,7 +154,7 @@ static const char *read_uuid(struct weir_param *p, const char *value) {
                 value[18] == '-' && value[23] == '-';
   const char *wrong = shaped ? read_hex(p, value, '-', wanted) : wanted;
   if (wrong == NULL && p->n != 16) {
-    free((void *)(uintptr_t)p->p);
+    drop_bytes(p);
     wrong = wanted;
   }
   return wrong;
@@ -220,9 +228,7 @@ static bool is_decoded(const struct weir_param *p) {
 void params_free(struct params *params) {
   for (uint32_t i = 0; i < params->n; i++) {
     if (is_decoded(&params->at[i])) {
-      void *p = (void *)(uintptr_t)params->at[i].p;
-      explicit_bzero(p, params->at[i].n);
-      free(p);
+      drop_bytes(&params->at[i]);
     }
   }
   free(params->at);
