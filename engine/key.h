@@ -65,8 +65,9 @@ const uint8_t *weir__key_endpoint(const struct weir__key *key, size_t *out_len);
 /* The encoded parts, as key.c describes them; for key_diff.c and tests. */
 const uint8_t *weir__key_parts(const struct weir__key *key, size_t *out_len);
 
-/* Writes the names of what makes two keys differ, ", " between them, into buf
- * of cap bytes with a NUL behind; "" if they are equal.  Names that do not fit
+/* Writes the names of what makes two keys differ, ", " between them and escaped
+ * as in weir__key_text(), into buf of cap bytes with a NUL behind; "" if they are
+ * equal.  Names that do not fit
  * are left out.  Returns how many differ. */
 uint32_t weir__key_diff(const struct weir__key *a,
                         const struct weir__key *b,

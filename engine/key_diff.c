@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "key.h"
+#include "key_escape.h"
 #include "names.h"
+#include "sys/assert.h"
 
 /* One part, read back from the encoding that key.c describes. */
 struct part {
@@ -99,15 +101,21 @@ struct report {
   uint32_t count;
 };
 
+/* The name is a driver's, or out of a connection string: any bytes.  put_part()
+ * and part_is_sound() in key.c see to it that it is no longer than a name. */
 static void blame(struct report *r, const char *name, size_t len) {
+  char text[4 * WEIR_NAME_MAX];
   size_t comma = r->n != 0 ? 2 : 0;
   r->count++;
-  if (len + comma >= r->cap - r->n) {
+  WEIR_ASSERT(len <= WEIR_NAME_MAX);
+  size_t n =
+      weir__key_escape(name, len < WEIR_NAME_MAX ? len : WEIR_NAME_MAX, text);
+  if (n + comma >= r->cap - r->n) {
     return;
   }
   memcpy(r->buf + r->n, ", ", comma);
-  memcpy(r->buf + r->n + comma, name, len);
-  r->n += comma + len;
+  memcpy(r->buf + r->n + comma, text, n);
+  r->n += comma + n;
   r->buf[r->n] = '\0';
 }
 

@@ -408,6 +408,8 @@ int32_t weir__op_cancel(struct weir_drv_hconn *session) {
 
 int32_t weir__op_drain(struct weir_drv_hconn *session) {
   session->draining = true;
+  session->expired =
+      false; /* of its user's time-out; a limit of its own holds */
   /* Its user may have cancelled it already, and been given more of it since. */
   return session->cancelling ? weir__op_turn(session, WEIR_DRV_WHY_RESUME)
                              : weir__op_cancel(session);

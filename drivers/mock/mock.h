@@ -25,7 +25,7 @@
 #define MOCK_STATEMENTS_MAX 16u
 #define MOCK_PARAMS_MAX     255u
 #define MOCK_COLUMNS_MAX    1024u
-#define MOCK_SCRATCH_MAX    (MOCK_PARAMS_MAX * MOCK_PARAM_FACTS)
+#define MOCK_SCRATCH_MAX    1020u /* facts of all parameters */
 #define MOCK_STATE_MAX      256u
 #define MOCK_PREPARED_MAX   8u /* statements that a connection keeps prepared */
 /* What "params" says of each. */

@@ -5,6 +5,9 @@
 
 #include "mock.h"
 
+_Static_assert(MOCK_SCRATCH_MAX == MOCK_PARAMS_MAX * MOCK_PARAM_FACTS,
+               "all of \"params\" fits");
+
 struct weir_drv_param mock_param_at(const weir_drv_conn *c, uint32_t i) {
   const struct weir_drv_exec_args *e = &c->op.exec;
   struct weir_drv_param p = {0};

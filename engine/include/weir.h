@@ -566,7 +566,8 @@ struct weir_exec_opts {
  * until it answers WEIR_ITEM_DONE or fails.  Returns WEIR_E_FAIL (*err: the
  * server's or the network's complaint), WEIR_E_TIMEOUT, WEIR_E_CANCELLED,
  * WEIR_E_CLOSED (the engine was shut down meanwhile), WEIR_E_BUSY (a result
- * is still being read), WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM.  After a
+ * is still being read), WEIR_E_UNSUPPORTED (the driver takes no parameters, or
+ * none of that kind), WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM.  After a
  * failure the request has ended; messages that the server sent before it can
  * still be read with weir_next() until that answers WEIR_E_ARG.  sql is UTF-8 of
  * sql_len bytes and is not needed after the call.  Blocks: until the first

@@ -12,6 +12,7 @@
 #include "input.h"
 #include "interrupt.h"
 #include "out.h"
+#include "query_args.h"
 #include "weirctl.h"
 
 const char cmd_query_help[] =
@@ -32,11 +33,23 @@ const char cmd_query_help[] =
     "      --json               one JSON object per row and line\n"
     "      --csv                CSV with a header (RFC 4180)\n"
     "      --max-width=N        table: cut values longer than N columns\n"
+    "      --param=NAME[:TYPE][=VALUE]\n"
+    "                           a parameter, such as @id:int=5; may be given "
+    "again\n"
+    "      --out=NAME[:TYPE][=VALUE]\n"
+    "                           the same, and its value is shown at the end\n"
+    "      --prepared           have the driver prepare the statement\n"
     "  -v, --verbose            tell about the connection on standard error\n"
     "  -q, --quiet              no notices and counts of changed rows\n"
     "      --driver-dir=DIRS    look for drivers here first\n"
     "\n"
     "SQL may be - for standard input.  Server messages go to standard error.\n"
+    "\n"
+    "NAME is as the statement writes it.  TYPE is the server's, such as\n"
+    "nvarchar(50) or decimal(10,2), and says how VALUE is read: numbers, bit "
+    "as 1\n"
+    "or 0, binary as 0x and hexadecimal digits, dates as 2026-11-30T12:00:00;\n"
+    "without TYPE it is text.  Without =VALUE it is NULL.\n"
     "\n"
     "Table: NULL is the bare word (a text that reads NULL is quoted), bytes "
     "are\n"
@@ -57,36 +70,15 @@ const char cmd_query_help[] =
     "\n"
     "Examples:\n"
     "  weirctl query -c @prod.conn \"SELECT name FROM sys.databases\"\n"
+    "  weirctl query -c @prod.conn --param @n:int=3 \"SELECT @n + 1\"\n"
     "  echo \"SELECT 1 AS one\" | weirctl query -c @prod.conn --json -\n";
-
-enum {
-  OPT_TABLE = 256,
-  OPT_JSON,
-  OPT_CSV,
-  OPT_MAX_WIDTH,
-  OPT_DRIVER_DIR
-};
 
 /* Errors of the server that are kept, as bytes: enough for the first ones. */
 #define TOLD_MAX ((size_t)16 << 10)
 
-/* What the command line said. */
-struct args {
-  char *conninfo;
-  const char *file;
-  const char *sql;
-  const char *driver_dirs;
-  const struct out_format *format;
-  size_t max_width;
-  int64_t timeout_ns; /* negative: the connection string's */
-  bool verbose;
-  bool quiet;
-  bool help;
-};
-
 /* One run. */
 struct query {
-  const struct args *args;
+  const struct query_args *args;
   struct text_buf conninfo;
   struct text_buf sql;
   struct out out;
@@ -100,112 +92,6 @@ struct query {
   struct text_buf told; /* number and text of each such notice */
   bool sent;            /* the server may have the statement */
 };
-
-static int take_max_width(struct args *args, const char *text) {
-  char *end;
-  unsigned long n = strtoul(text, &end, 10);
-  if (text[0] < '0' || text[0] > '9' || *end != '\0' || n > 1000000) {
-    return diag_usage("query",
-                      "--max-width: \"%s\" is not a number from 0 to "
-                      "1000000",
-                      text);
-  }
-  args->max_width = n;
-  return EXIT_CODE_OK;
-}
-
-static int take_timeout(struct args *args, const char *text) {
-  if (duration_parse(text, &args->timeout_ns) == 0) {
-    return EXIT_CODE_OK;
-  }
-  return diag_usage("query",
-                    "--timeout: \"%s\" is not a time such as 2, 500ms "
-                    "or 1min",
-                    text);
-}
-
-static int take_option(struct args *args, int c) {
-  switch (c) {
-  case 'c':
-    args->conninfo = optarg;
-    break;
-  case 'f':
-    args->file = optarg;
-    break;
-  case 't':
-    return take_timeout(args, optarg);
-  case 'v':
-    args->verbose = true;
-    break;
-  case 'q':
-    args->quiet = true;
-    break;
-  case 'h':
-    args->help = true;
-    break;
-  case OPT_TABLE:
-    args->format = &out_table;
-    break;
-  case OPT_JSON:
-    args->format = &out_json;
-    break;
-  case OPT_CSV:
-    args->format = &out_csv;
-    break;
-  case OPT_MAX_WIDTH:
-    return take_max_width(args, optarg);
-  case OPT_DRIVER_DIR:
-    args->driver_dirs = optarg;
-    break;
-  default: /* weirctl_option() has spoken. */
-    return EXIT_CODE_USAGE;
-  }
-  return EXIT_CODE_OK;
-}
-
-static int check_args(struct args *args, int n_left, char **left) {
-  args->sql = n_left > 0 ? left[0] : NULL;
-  if (n_left > 1) {
-    return diag_usage("query",
-                      "one SQL argument is taken, %d were given; is "
-                      "it in quotes?",
-                      n_left);
-  }
-  if (args->sql == NULL && args->file == NULL) {
-    return diag_usage("query", "no SQL");
-  }
-  if (args->sql != NULL && args->file != NULL) {
-    return diag_usage("query", "SQL is given twice: as argument and with -f");
-  }
-  return EXIT_CODE_OK;
-}
-
-static int parse_args(struct args *args, int argc, char **argv) {
-  static const struct option names[] = {
-      {"conninfo", required_argument, NULL, 'c'},
-      {"file", required_argument, NULL, 'f'},
-      {"timeout", required_argument, NULL, 't'},
-      {"table", no_argument, NULL, OPT_TABLE},
-      {"json", no_argument, NULL, OPT_JSON},
-      {"csv", no_argument, NULL, OPT_CSV},
-      {"max-width", required_argument, NULL, OPT_MAX_WIDTH},
-      {"verbose", no_argument, NULL, 'v'},
-      {"quiet", no_argument, NULL, 'q'},
-      {"driver-dir", required_argument, NULL, OPT_DRIVER_DIR},
-      {"help", no_argument, NULL, 'h'},
-      {NULL, 0, NULL, 0},
-  };
-  int code = EXIT_CODE_OK;
-  int c;
-  while (code == EXIT_CODE_OK &&
-         (c = weirctl_option(argc, argv, ":c:f:t:vqh", names)) != -1) {
-    code = take_option(args, c);
-  }
-  if (code != EXIT_CODE_OK || args->help) {
-    return code;
-  }
-  return check_args(args, argc - optind, argv + optind);
-}
 
 /* Time left of --timeout; without it the library's own setting. */
 static int64_t time_left(const struct query *q, int64_t by_default) {
@@ -343,6 +229,27 @@ static void show_notice(struct query *q, const struct weir_item *item) {
   }
 }
 
+/* The values of the output parameters, as a set of one row. */
+static int show_outputs(struct query *q, const struct weir_item *item) {
+  int rc = end_set(q, true);
+  if (rc == 0) {
+    rc = out_begin(&q->out, item->columns, item->n_columns,
+                   item->columns_stride);
+  }
+  if (rc == 0) {
+    rc = out_rows(&q->out, item->cells, item->n_rows);
+  }
+  (void)weir_rows_free(item->rows);
+  if (rc == 0) {
+    rc = out_end(&q->out, false);
+  }
+  if (rc == 0 && q->args->format == &out_table) {
+    (void)puts("(output values)");
+    rc = out_check(&q->out);
+  }
+  return rc;
+}
+
 /* Shows one piece of the result.  Returns as the out_ functions. */
 static int show_item(struct query *q, const struct weir_item *item) {
   int rc = 0;
@@ -358,6 +265,9 @@ static int show_item(struct query *q, const struct weir_item *item) {
   case WEIR_ITEM_ROWS:
     rc = out_rows(&q->out, item->cells, item->n_rows);
     (void)weir_rows_free(item->rows);
+    break;
+  case WEIR_ITEM_OUTPUT:
+    rc = show_outputs(q, item);
     break;
   case WEIR_ITEM_COUNT:
     rc = show_count(q, item->row_count);
@@ -406,7 +316,10 @@ static int run_statement(struct query *q) {
   struct weir_error err = WEIR_ERROR_INIT;
   struct weir_exec_opts opts = {
       .struct_size = sizeof opts,
+      .flags = q->args->prepared ? WEIR_EXEC_PREPARED : 0,
       .timeout_ns = time_left(q, 0),
+      .params = q->args->params.at,
+      .n_params = q->args->params.n,
   };
   int64_t since = duration_now();
   if (interrupt_code() != 0) {
@@ -443,10 +356,11 @@ static int run(struct query *q) {
 }
 
 int cmd_query(int argc, char **argv) {
-  struct args args = {.format = &out_table, .timeout_ns = -1};
-  int code = parse_args(&args, argc, argv);
+  struct query_args args = {.format = &out_table, .timeout_ns = -1};
+  int code = query_args_parse(&args, argc, argv);
   if (code != EXIT_CODE_OK || args.help) {
     (void)fputs(code == EXIT_CODE_OK ? cmd_query_help : "", stdout);
+    params_free(&args.params);
     return code;
   }
   struct query q = {.args = &args, .begun = duration_now()};
@@ -460,6 +374,7 @@ int cmd_query(int argc, char **argv) {
     code = run(&q);
     out_fini(&q.out);
   }
+  params_free(&args.params);
   text_buf_wipe(&q.conninfo);
   text_buf_free(&q.sql);
   text_buf_free(&q.told);

@@ -144,6 +144,16 @@ static void put_headline(FILE *to, int32_t rc, const struct weir_error *err) {
                 len == 0 ? weir_status_name(rc) : "");
 }
 
+/* Where an error or a notice comes from; 0 is not known. */
+static void put_place(FILE *to, uint32_t state, uint32_t line) {
+  if (state != 0) {
+    (void)fprintf(to, ", state %u", state);
+  }
+  if (line != 0) {
+    (void)fprintf(to, ", line %u", line);
+  }
+}
+
 static void put_server_part(FILE *to, const struct weir_error *err) {
   if (err->native == 0 && err->sqlstate[0] == '\0') {
     return;
@@ -152,6 +162,7 @@ static void put_server_part(FILE *to, const struct weir_error *err) {
   if (err->native != 0) {
     (void)fprintf(to, "error %d, severity %u", err->native,
                   err->native_severity);
+    put_place(to, err->native_state, err->line);
   }
   if (err->sqlstate[0] != '\0') {
     (void)fprintf(to, "%sSQLSTATE %.7s", err->native != 0 ? ", " : "",
@@ -219,8 +230,10 @@ void diag_notice(FILE *to, const struct weir_item *item) {
   if (item->native != 0 || item->severity != 0) {
     (void)fprintf(to, " %d, severity %u", item->native, item->severity);
   }
-  if (item->line != 0) {
-    (void)fprintf(to, ", line %u", item->line);
+  put_place(to, item->state, item->line);
+  if (item->procedure_len != 0) {
+    (void)fputs(" of ", to);
+    put_text(to, item->procedure, (size_t)item->procedure_len);
   }
   (void)fputs(": ", to);
   if (item->message != NULL) {

@@ -39,7 +39,7 @@ int diag_error(FILE *to,
 /* Prints the note that a statement may have run although it failed. */
 void diag_maybe_executed(FILE *to);
 
-/* Prints a server's message with its number, severity and line. */
+/* Prints a server's message with its number, severity, state, line and procedure. */
 void diag_notice(FILE *to, const struct weir_item *item);
 
 /* Prints that the output cannot be written or memory is out; error is a

@@ -137,6 +137,21 @@ Test(cleanup, does_not_cancel_twice, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* Its time-out cancelled it, and the server goes on for a while. */
+Test(cleanup, keeps_a_connection_whose_result_ran_out_of_time, .timeout = 10) {
+  struct weir_item item = {.struct_size = sizeof item};
+  open_virtual("Command Timeout=3;"
+               "Mock Script Text=\"cancel: rows 5000x2, count 3\"");
+  read_some(MANY, 1);
+  fixture_advance(&f, 3 * (uint64_t)FIXTURE_S);
+  cr_assert_eq(weir_next(lease, &item, &f.err), WEIR_OK);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  AWAIT_STAT(pool, idle, 1);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CANCEL], 1);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CONNECT], 1);
+  fixture_close(&f);
+}
+
 Test(cleanup, gives_up_on_a_result_without_end_after_a_second, .timeout = 20) {
   open_virtual("Mock Script Text=\"cancel: " MANY "x1\"");
   read_some(MANY, 1);

@@ -406,6 +406,22 @@ Test(key, diff_of_exact_keys_names_the_option, .timeout = 5) {
              "Server=a;Driver=fake;Pool Key=exact", 2, "Driver, Server");
 }
 
+/* A driver may call a part what it likes. */
+Test(key, diff_writes_names_as_text, .timeout = 5) {
+  struct behaviour b = {.bad_name = true};
+  struct weir__key *x = must_make("Driver=fake;Server=h");
+  struct weir__key *y = NULL;
+  struct weir_error err = {.struct_size = sizeof err};
+  char buf[64];
+  cr_assert_eq(make("Driver=fake;Server=h", &b, &y, &err), WEIR_OK);
+  cr_assert_eq(weir__key_diff(x, y, buf, sizeof buf), 1);
+  cr_assert_str_eq(buf, "a\\x07=\\xFF");
+  cr_assert_eq(weir__key_diff(x, y, buf, 10), 1);
+  cr_assert_str_eq(buf, "");
+  weir__key_free(x);
+  weir__key_free(y);
+}
+
 Test(key, diff_leaves_out_what_does_not_fit, .timeout = 5) {
   struct weir__key *x = must_make("Driver=fake;Server=a;Database=a;User ID=a");
   struct weir__key *y = must_make("Driver=fake;Server=b;Database=b;User ID=b");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stddef.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -57,6 +58,39 @@ Test(notice, is_cut_at_64_kib, .timeout = 5) {
   struct weir__notice *n = weir__notices_take(&list);
   cr_assert_eq(n->message_len, WEIR_NOTICE_BYTES_MAX);
   cr_assert_eq(strlen(n->message), WEIR_NOTICE_BYTES_MAX);
+  weir__mem_free(n);
+}
+
+Test(notice, keeps_where_it_comes_from, .timeout = 5) {
+  static char big[WEIR_NOTICE_NAME_MAX + 100];
+  memset(big, 'p', sizeof big);
+  struct weir_drv_diag d = {.struct_size = sizeof d,
+                            .state = 4,
+                            .message = {"m", 1},
+                            .server = {"alpha", 5},
+                            .procedure = {big, sizeof big}};
+  weir__notices_add(&list, &d);
+  struct weir__notice *n = weir__notices_take(&list);
+  cr_assert_eq(n->state, 4);
+  cr_assert_str_eq(n->message, "m");
+  cr_assert_str_eq(n->server, "alpha");
+  cr_assert_eq(n->procedure_len, WEIR_NOTICE_NAME_MAX);
+  cr_assert_eq(strlen(n->procedure), WEIR_NOTICE_NAME_MAX);
+  weir__mem_free(n);
+}
+
+/* From a driver whose struct ends with the message. */
+Test(notice, of_a_shorter_struct_has_the_rest_empty, .timeout = 5) {
+  struct weir_drv_diag d = {.struct_size =
+                                offsetof(struct weir_drv_diag, server),
+                            .state = 4,
+                            .message = {"m", 1},
+                            .server = {"alpha", 5}};
+  weir__notices_add(&list, &d);
+  struct weir__notice *n = weir__notices_take(&list);
+  cr_assert_str_eq(n->message, "m");
+  cr_assert_str_eq(n->server, "");
+  cr_assert_eq(n->state, 0);
   weir__mem_free(n);
 }
 

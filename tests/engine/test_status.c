@@ -17,6 +17,8 @@ static struct weir_drv_error driver_error(char *text, uint32_t cap) {
                                  .flags = WEIR_DRV_EF_MAYBE_EXECUTED,
                                  .native = 1205,
                                  .native_severity = 13,
+                                 .native_state = 51,
+                                 .line = 7,
                                  .retry_after_ms = 250,
                                  .sqlstate = "40001",
                                  .message = text,
@@ -161,6 +163,32 @@ Test(status, writes_no_more_than_the_caller_has) {
       cr_assert_eq(u.bytes[at], 0x5A, "size %zu, byte %zu", sizes[i], at);
     }
   }
+}
+
+/* Its caller was built before errors told state and line. */
+Test(status, serves_a_caller_that_knows_no_line) {
+  char text[] = "victim";
+  struct weir_drv_error from = driver_error(text, sizeof text);
+  struct weir_error e = {
+      .struct_size = offsetof(struct weir_error, native_state), .line = 99};
+  weir__error_from_driver(&e, &from, WEIR_E_FAIL, WEIR_PHASE_EXEC);
+  cr_expect_str_eq(e.message, "victim");
+  cr_expect_eq(e.message_len, 6);
+  cr_expect_eq(e.line, 99);
+  e.struct_size = sizeof e;
+  weir__error_from_driver(&e, &from, WEIR_E_FAIL, WEIR_PHASE_EXEC);
+  cr_expect_eq(e.native_state, 51);
+  cr_expect_eq(e.line, 7);
+}
+
+Test(status, adds_what_is_known_of_the_transaction) {
+  struct weir_error e = {.struct_size = sizeof e};
+  struct weir_error small = {.struct_size = offsetof(struct weir_error, txn)};
+  weir__error_txn(&e, WEIR_TXN_OPEN);
+  weir__error_txn(&small, WEIR_TXN_OPEN);
+  weir__error_txn(NULL, WEIR_TXN_OPEN);
+  cr_expect_eq(e.txn, WEIR_TXN_OPEN);
+  cr_expect_eq(small.txn, 0);
 }
 
 Test(status, ends_a_short_message_in_a_nul) {

@@ -25,14 +25,16 @@ static const char *const conninfo[SHARED] = {
     "Mock Script Text='connect every 4: fail conn network; "
     "connect every 9: hang; connect every 5: offload; reset every 3: hang; "
     "logout every 2: offload; exec every 11: hang; exec every 7: offload; "
-    "health every 5: dead; connect: delay 100us'",
+    "txn every 6: hang; txn every 5: die; cancel every 3: hang; "
+    "cancel every 5: rows 100000x1; health every 5: dead; connect: delay "
+    "100us'",
     "Driver=mock;Startup=require;Pooling=false;Max Pool Size=5;"
     "Max Waiters=4;Mock Exec Delay=200us",
 };
 
-static const char *const sql[] = {"rows 3",    "sleep 300us", "SELECT 1",
-                                  "begin",     "fail 50000",  "kill",
-                                  "rows 2000", "hang"};
+static const char *const sql[] = {
+    "rows 3", "sleep 300us", "SELECT 1", "begin",          "fail 50000",
+    "kill",   "rows 2000",   "hang",     "rows 1000000000"};
 #define STATEMENTS (sizeof sql / sizeof sql[0])
 
 static weir_h engine;
@@ -65,11 +67,25 @@ static void run_statement(weir_h lease, struct stress_random *r) {
                                 .timeout_ns = 3 * STRESS_MS};
   int rc = weir_exec(lease, text, strlen(text), &opts, NULL);
   if (rc == WEIR_OK && stress_below(r, 8) != 0) {
-    rc = stress_read_all(lease);
+    rc = stress_read_all(lease); /* its time-out ends what has no end */
   }
   STRESS_ALLOW("statement", rc, WEIR_E_FAIL, WEIR_E_TIMEOUT, WEIR_E_CANCELLED,
                WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_BUSY);
   atomic_fetch_add(&statements, 1);
+}
+
+/* Half a transaction, or a whole one. */
+static void run_txn(weir_h lease, struct stress_random *r) {
+  int rc = weir_begin(lease, (int32_t)stress_below(r, 6), NULL);
+  if (rc == WEIR_OK && stress_below(r, 2) == 0) {
+    rc = weir_save(lease, "a", 1, NULL);
+  }
+  if (rc == WEIR_OK && stress_below(r, 2) == 0) {
+    rc = stress_below(r, 2) == 0 ? weir_commit(lease, NULL)
+                                 : weir_rollback(lease, NULL);
+  }
+  STRESS_ALLOW("transaction", rc, WEIR_E_FAIL, WEIR_E_TIMEOUT, WEIR_E_CANCELLED,
+               WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_BUSY);
 }
 
 static void end_lease(weir_h lease, struct stress_random *r) {
@@ -97,6 +113,9 @@ static void use_lease(weir_h pool, struct stress_random *r) {
   atomic_fetch_add(&leases, 1);
   atomic_store(&last_lease, lease);
   while (stress_below(r, 3) == 0) {
+    if (stress_below(r, 4) == 0) {
+      run_txn(lease, r);
+    }
     run_statement(lease, r);
   }
   end_lease(lease, r);
