@@ -57,7 +57,7 @@ void tdsd_session_end(struct tdsd_session *session) {
 
 static void say_and_end(struct tdsd_session *session,
                         const struct tdsd_fault *fault) {
-  end_calls(session); /* a row under way is ended first */
+  tdsd_session_end_calls(session); /* a row under way is ended first */
   struct tdsd_writer writer = tdsd_session_writer(session);
   tdsd_write_message(&writer, fault);
   tdsd_write_done(&writer, TDSD_TOK_DONE, TDSD_DONE_ERROR, 0, 0);
