@@ -328,7 +328,7 @@ tds_step_fn tds_credential_wait, tds_credential_token,
     tds_credential_send;    /* tds_credential.c */
 tds_step_fn tds_login_read; /* tds_login.c */
 tds_step_fn tds_exec_check, tds_request_send,
-    tds_reply_read; /* tds_exec, _request, _reply.c */
+    tds_reply_read; /* tds_check, _request, _reply.c */
 
 /* Puts a request to the engine, once; whether it is answered; fails because the
  * answer is a refusal, in the engine's words behind what.  Return WEIR_DRV_WAIT

@@ -64,11 +64,52 @@ struct tds_outputs {
   uint64_t block_n;
 };
 
-void tds_exec_init(struct weir_drv_conn *c);
-void tds_exec_fini(struct weir_drv_conn *c);
+/* ------------------------------------------------------ tds_args.c: parameters */
 
 /* The arguments of the statement. */
-struct tds_arg *tds_exec_args(const struct weir_drv_conn *c, uint32_t *out_n);
+struct tds_arg *tds_args_all(const struct weir_drv_conn *c, uint32_t *out_n);
+
+/* Takes them over: names, types, and what can be judged without looking at long
+ * values.  Returns TDS_NEXT, or as a step: a refusal. */
+weir_drv_status tds_args_take(struct weir_drv_conn *c,
+                              struct tds_turn *t,
+                              const struct weir_drv_exec_args *a);
+
+/* The collation of the database, and how text of a type goes over the wire. */
+const uint8_t *tds_args_collation(const struct weir_drv_conn *c);
+uint8_t tds_args_charset(const struct weir_drv_conn *c,
+                         const struct tds_hint *type);
+
+/* Writes the declarations.  Returns TDS_OK or TDS_E_NOMEM. */
+int tds_args_declare(struct weir_drv_conn *c);
+
+/* The declarations; p NULL: there are no parameters. */
+struct tds_span tds_args_types(const struct weir_drv_conn *c);
+
+/* Puts the values into the call.  Returns as tds_args_take. */
+weir_drv_status tds_args_put(struct weir_drv_conn *c, struct tds_turn *t);
+
+/* Refuse the statement: nothing was sent, and the session is as it was.  Return
+ * WEIR_DRV_FAIL.  refuse_value: "parameter @a (int): why". */
+weir_drv_status tds_exec_refuse(struct weir_drv_conn *c,
+                                struct tds_turn *t,
+                                int32_t kind,
+                                const char *why);
+weir_drv_status tds_exec_refuse_value(struct weir_drv_conn *c,
+                                      struct tds_turn *t,
+                                      const struct tds_arg *a,
+                                      const char *why);
+weir_drv_status tds_exec_no_memory(struct weir_drv_conn *c, struct tds_turn *t);
+
+/* --------------------------------------------- tds_check.c: looking at long text */
+
+/* Starts the step CHECK. */
+void tds_check_begin(struct weir_drv_conn *c);
+
+/* ----------------------------------------------------------------- tds_exec.c */
+
+void tds_exec_init(struct weir_drv_conn *c);
+void tds_exec_fini(struct weir_drv_conn *c);
 
 /* Starts a statement.  prepare: through the cache of prepared ones.  Returns as
  * the driver's exec(). */
@@ -77,18 +118,12 @@ weir_drv_status tds_exec_start(struct weir_drv_conn *c,
                                bool prepare,
                                struct tds_turn *t);
 
-/* Builds the call of what was checked, and sets it up to be sent.  Returns as a
+/* All was looked at: sets the batch or the call up to be sent.  Returns as a
  * step. */
-weir_drv_status tds_exec_call(struct weir_drv_conn *c, struct tds_turn *t);
+weir_drv_status tds_exec_checked(struct weir_drv_conn *c, struct tds_turn *t);
 
-/* The same once more, after an answer.  Returns as a step. */
+/* The call once more, after an answer.  Returns as a step. */
 weir_drv_status tds_exec_again(struct weir_drv_conn *c, struct tds_turn *t);
-
-/* The collation of the database: of char, varchar and text. */
-const uint8_t *tds_exec_collation(const struct weir_drv_conn *c);
-
-/* The declarations of the parameters; p NULL: there are none. */
-struct tds_span tds_exec_types(const struct weir_drv_conn *c);
 
 /* The request has left, or never will. */
 void tds_exec_sent(struct weir_drv_conn *c);
@@ -97,11 +132,16 @@ void tds_exec_sent(struct weir_drv_conn *c);
  * over. */
 void tds_exec_end(struct weir_drv_conn *c);
 
-/* Forgets all output values; lead and front as above. */
+/* -------------------------------------------------- tds_out.c: output values */
+
+void tds_out_init(struct weir_drv_conn *c);
+void tds_out_fini(struct weir_drv_conn *c);
+
+/* Forgets all output values. */
 void tds_out_clear(struct weir_drv_conn *c);
 
-/* Expects a value for each argument that returns one, behind front other calls.
- * Returns TDS_OK or TDS_E_NOMEM. */
+/* Expects a value for each argument that returns one, behind front other calls
+ * and lead parameters.  Returns TDS_OK or TDS_E_NOMEM. */
 int tds_out_expect(struct weir_drv_conn *c, uint32_t lead, uint32_t front);
 
 /* Takes the RETURNVALUE that the decoder has read. */

@@ -38,7 +38,7 @@ void tds_out_clear(struct weir_drv_conn *c) {
 
 int tds_out_expect(struct weir_drv_conn *c, uint32_t lead, uint32_t front) {
   uint32_t n = 0;
-  const struct tds_arg *args = tds_exec_args(c, &n);
+  const struct tds_arg *args = tds_args_all(c, &n);
   tds_out_clear(c);
   c->outputs.lead = lead;
   for (uint32_t i = 0; i < n; i++) {
@@ -81,29 +81,19 @@ static int cell(void *ctx, const void *p, size_t n) {
   return 0;
 }
 
-static void init_sink(struct weir_drv_conn *c) {
-  c->outputs.sink.ctx = c;
-  c->outputs.sink.space = space;
-  c->outputs.sink.grow = grow;
-  c->outputs.sink.cell = cell;
+void tds_out_init(struct weir_drv_conn *c) {
+  struct tds_outputs *o = &c->outputs;
+  o->list.mem = &c->drv->mem;
+  o->value.mem = &c->drv->mem;
+  o->sink.ctx = c;
+  o->sink.space = space;
+  o->sink.grow = grow;
+  o->sink.cell = cell;
 }
 
-void tds_exec_init(struct weir_drv_conn *c) {
-  const struct tds_mem *mem = &c->drv->mem;
-  tds_rpc_init(&c->exec.rpc, mem);
-  c->exec.args.mem = mem;
-  c->exec.types.mem = mem;
-  c->outputs.list.mem = mem;
-  c->outputs.value.mem = mem;
-  init_sink(c);
-}
-
-void tds_exec_fini(struct weir_drv_conn *c) {
-  tds_exec_end(c);
+void tds_out_fini(struct weir_drv_conn *c) {
+  tds_out_clear(c);
   tds_buf_fini(&c->outputs.list);
-  tds_buf_fini(&c->exec.args);
-  tds_buf_fini(&c->exec.types);
-  tds_rpc_fini(&c->exec.rpc);
 }
 
 /* ------------------------------------------------------------------ matching */
@@ -143,7 +133,7 @@ static struct tds_output *find(const struct weir_drv_conn *c) {
   uint32_t n = 0;
   uint32_t n_args = 0;
   struct tds_output *all = outputs(c, &n);
-  const struct tds_arg *args = tds_exec_args(c, &n_args);
+  const struct tds_arg *args = tds_args_all(c, &n_args);
   struct tds_output *by_ordinal = d->column >= c->outputs.lead
                                       ? find_arg(c, d->column - c->outputs.lead)
                                       : NULL;
@@ -192,7 +182,7 @@ static weir_drv_status give_columns(struct weir_drv_conn *c,
   uint32_t n = 0;
   uint32_t n_args = 0;
   const struct tds_output *all = outputs(c, &n);
-  const struct tds_arg *args = tds_exec_args(c, &n_args);
+  const struct tds_arg *args = tds_args_all(c, &n_args);
   for (uint32_t i = 0; i < n; i++) {
     if (!all[i].seen) {
       return missing(c, t, &args[all[i].arg]);

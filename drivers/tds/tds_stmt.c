@@ -175,13 +175,13 @@ static int put_execute(struct weir_drv_conn *c, struct prepared *p) {
 static int put_prepexec(struct weir_drv_conn *c) {
   struct tds_exec *e = &c->exec;
   struct tds_rpc *r = &e->rpc;
-  const uint8_t *collation = tds_exec_collation(c);
+  const uint8_t *collation = tds_args_collation(c);
   c->stmts.mode = TDS_STMT_PREPARE;
   c->stmts.came = false;
   int rc = tds_rpc_call(r, TDS_PROC_PREPEXEC);
   rc = rc == TDS_OK ? tds_rpc_int(r, true, 0) : rc;
   rc = rc == TDS_OK
-           ? tds_rpc_text(r, tds_exec_types(c), e->types_bytes, collation)
+           ? tds_rpc_text(r, tds_args_types(c), e->types_bytes, collation)
            : rc;
   return rc == TDS_OK ? tds_rpc_text(r, e->sql, e->sql_bytes, collation) : rc;
 }

@@ -470,9 +470,8 @@ Test(param, gives_back_random_text, .timeout = 20) {
     size_t most = draw(40);
     bool page = draw(2) == 1;
     for (size_t k = 0; k < most; k++) {
-      const char *part = parts[draw(page ? 3 : 4)];
-      memcpy(text + n, part, strlen(part));
-      n += strlen(part);
+      n += (size_t)snprintf(text + n, sizeof text - n, "%s",
+                            parts[draw(page ? 3 : 4)]);
     }
     check_text(page ? TDS_CHARSET_PAGE : TDS_CHARSET_UTF16, text, n);
   }
@@ -493,7 +492,8 @@ Test(param, finds_every_character_of_the_two_byte_pages, .timeout = 20) {
                 {TDS_CP949, 0xAC00, 0xB0A1}, {TDS_CP950, 0x5341, 0xA451},
                 {TDS_CP950, 0x2550, 0xF9F9}, {TDS_CP950, 0x4E00, 0xA440}};
   static uint16_t back[TDS_CODEPAGE_BACK];
-  for (uint8_t page = TDS_CP932; page < TDS_CODEPAGES; page++) {
+  for (int at = TDS_CP932; at < TDS_CODEPAGES; at++) {
+    const uint8_t page = (uint8_t)at;
     unsigned found = 0;
     tds_codepage_back(page, back);
     for (uint32_t code = 0x80; code < TDS_CODEPAGE_BACK; code++) {
