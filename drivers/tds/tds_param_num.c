@@ -8,9 +8,8 @@
 
 #include "tds_param.h"
 
-/* The digits of a double that matter: 309 before the point and 1074 behind. */
-#define BINARY_DIGITS 1074
-#define NUMBER_ROOM   1500u
+/* The longest text that is made here: a double in digits. */
+#define NUMBER_ROOM 128u
 
 /* ------------------------------------------------------------------- parser */
 
@@ -109,17 +108,82 @@ static int parse(struct tds_span s, unsigned scale, struct number *out) {
 
 /* ------------------------------------------------------------- any to digits */
 
-/* The exact value of a double.  The point of the locale is replaced. */
-static int print_double(double d, char out[NUMBER_ROOM], struct tds_span *s) {
-  int n = snprintf(out, NUMBER_ROOM, "%.*f", BINARY_DIGITS, d);
-  size_t whole = out[0] == '-';
-  while (is_digit((uint8_t)out[whole])) {
-    whole++;
+/* A double as a fixed-point number: 1088 bits behind the point hold the smallest
+ * one exactly, 160 before it all that are not out of range anyway. */
+#define BEHIND    34u
+#define BEFORE    5u
+#define BIAS      1075 /* bit 0 of a mantissa weighs 2^(power - BIAS) */
+#define DIGITS_38 1e39
+#define KEPT      45u /* digits behind the point; more only say "not zero" */
+
+static void split_double(double d, uint32_t fixed[BEHIND + BEFORE]) {
+  uint64_t bits = 0;
+  memcpy(&bits, &d, sizeof bits);
+  uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
+  uint32_t power = (uint32_t)(bits >> 52) & 0x7FF;
+  if (power == 0) {
+    power = 1;
+  } else {
+    mantissa |= UINT64_C(1) << 52;
   }
-  out[whole] = '.';
-  memmove(out + whole + 1, out + n - BINARY_DIGITS, BINARY_DIGITS);
+  uint32_t at = BEHIND * 32 + power - BIAS;
+  for (uint32_t i = 0; i < 53; i++, at++) {
+    fixed[at / 32] |= (uint32_t)(mantissa >> i & 1) << (at % 32);
+  }
+}
+
+/* n limbs divided by ten.  Returns the rest. */
+static uint32_t take_last_digit(uint32_t *limb, size_t n) {
+  uint64_t rest = 0;
+  for (size_t i = n; i > 0; i--) {
+    rest = rest << 32 | limb[i - 1];
+    limb[i - 1] = (uint32_t)(rest / 10);
+    rest %= 10;
+  }
+  return (uint32_t)rest;
+}
+
+/* n limbs behind the point times ten.  Returns what comes before it. */
+static uint32_t take_first_digit(uint32_t *limb, size_t n) {
+  uint64_t carry = 0;
+  for (size_t i = 0; i < n; i++) {
+    carry += (uint64_t)limb[i] * 10;
+    limb[i] = (uint32_t)carry;
+    carry >>= 32;
+  }
+  return (uint32_t)carry;
+}
+
+/* The value of a double in digits, exact to where any type ends. */
+static int print_double(double d,
+                        char out[NUMBER_ROOM],
+                        struct tds_span *s,
+                        struct tds_reason *why) {
+  uint32_t fixed[BEHIND + BEFORE] = {0};
+  char whole[BEFORE * 10];
+  size_t n = 0;
+  size_t k = 0;
+  if (!(d > -DIGITS_38 && d < DIGITS_38)) {
+    return tds_param_refuse(why, isfinite(d) ? "out of range"
+                                             : "not a finite number");
+  }
+  split_double(d, fixed);
+  out[n++] = signbit(d) ? '-' : '+';
+  while (k < sizeof whole) {
+    whole[k++] = (char)('0' + take_last_digit(fixed + BEHIND, BEFORE));
+  }
+  while (k > 0) {
+    out[n++] = whole[--k];
+  }
+  out[n++] = '.';
+  for (k = 0; k < KEPT; k++) {
+    out[n++] = (char)('0' + take_first_digit(fixed, BEHIND));
+  }
+  for (k = 0; k < BEHIND && fixed[k] == 0; k++) {
+  }
+  out[n++] = k < BEHIND ? '1' : '0';
   s->p = (const uint8_t *)out;
-  s->n = whole + 1 + BINARY_DIGITS;
+  s->n = n;
   return TDS_OK;
 }
 
@@ -148,8 +212,7 @@ static int digits_of(const struct weir_drv_value *v,
     n = snprintf(room, NUMBER_ROOM, "%llu", (unsigned long long)v->u);
     break;
   case WEIR_DRV_T_FLOAT:
-    return isfinite(v->f) ? print_double(v->f, room, out)
-                          : tds_param_refuse(why, "not a finite number");
+    return print_double(v->f, room, out, why);
   case WEIR_DRV_T_TEXT:
   case WEIR_DRV_T_DEC:
     *out = tds_param_text(v);

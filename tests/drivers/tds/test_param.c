@@ -368,9 +368,11 @@ Test(param, gives_back_random_decimals, .timeout = 20) {
 Test(param, gives_back_random_numbers, .timeout = 20) {
   for (int i = 0; i < 20000; i++) {
     char want[60];
-    int64_t v =
-        (int64_t)(draw(UINT64_MAX >> 33) << 33 ^ draw(UINT64_MAX >> 31));
-    v >>= draw(64);
+    int64_t v = 0;
+    uint64_t u = draw(UINT64_MAX >> 33) << 33 ^ draw(UINT64_MAX >> 31);
+    u >>= draw(64);
+    u = draw(2) == 1 ? ~u : u;
+    memcpy(&v, &u, sizeof v);
     (void)snprintf(want, sizeof want, "%lld", (long long)v);
     struct weir_drv_param p = kit_int("@a", "bigint", v);
     check(&p, want);
@@ -385,6 +387,29 @@ Test(param, gives_back_random_numbers, .timeout = 20) {
     check(&p, want);
     p = kit_text("@a", "float", want);
     check(&p, want);
+  }
+}
+
+/* A double becomes a decimal as its whole expansion does. */
+Test(param, rounds_doubles_by_all_their_digits, .timeout = 20) {
+  for (int i = 0; i < 20000; i++) {
+    double d = 0;
+    uint64_t power = 1023 - 160 + draw(290); /* about 1e-48 to 1e39 */
+    uint64_t bits = draw(2) << 63 | (i % 50 == 0 ? draw(2) : power) << 52 |
+                    draw(1u << 30) << (i % 23);
+    char text[1500];
+    char hint[40];
+    char want[200];
+    uint8_t wire[TDS_SCALAR_MAX];
+    size_t n = 0;
+    memcpy(&d, &bits, sizeof d);
+    unsigned scale = (unsigned)draw(39);
+    (void)snprintf(hint, sizeof hint, "decimal(38,%u)", scale);
+    (void)snprintf(text, sizeof text, "%.1074f", d);
+    struct weir_drv_param as_text = kit_text("@a", hint, text);
+    struct weir_drv_param as_float = kit_float("@a", hint, d);
+    round_trip(&as_text, want, sizeof want, wire, &n);
+    check(&as_float, want);
   }
 }
 
