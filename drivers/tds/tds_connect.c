@@ -299,6 +299,18 @@ static weir_drv_status send_prelogin(struct weir_drv_conn *c) {
   return tds_link_send(&c->link, TDS_PKT_PRELOGIN, TDS_ST_EOM, n);
 }
 
+/* Whoever listens could use a token elsewhere, and a record that holds one does
+ * not fit the single packet that login-only encryption covers. */
+static weir_drv_status refuse_link(struct weir_drv_conn *c,
+                                   struct tds_turn *t) {
+  return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_TLS,
+                       "an access token is sent over full encryption only, "
+                       "and the server %s; use Encrypt=mandatory",
+                       c->channel == TDS_CHANNEL_LOGIN_ONLY
+                           ? "would encrypt nothing but the login"
+                           : "does not encrypt");
+}
+
 /* What both sides said decides on TLS. */
 static weir_drv_status choose(struct weir_drv_conn *c, struct tds_turn *t) {
   struct tds_prelogin reply;
@@ -324,6 +336,9 @@ static weir_drv_status choose(struct weir_drv_conn *c, struct tds_turn *t) {
     return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_TLS,
                          "the server does not support encryption, which "
                          "Encrypt=mandatory demands");
+  }
+  if (c->cfg->auth != TDS_AUTH_PASSWORD && c->channel != TDS_CHANNEL_FULL) {
+    return refuse_link(c, t);
   }
   return tds_conn_go(c, c->channel == TDS_CHANNEL_PLAIN ? TDS_STEP_CREDENTIAL
                                                         : TDS_STEP_WRAPPED);

@@ -232,25 +232,10 @@ static const struct weir_drv_rep_cred *take_token(struct weir_drv_conn *c,
   return r;
 }
 
-/* Whoever listens could use a token elsewhere, and a record that holds one does
- * not fit the single packet that login-only encryption covers. */
-static weir_drv_status refuse_link(struct weir_drv_conn *c,
-                                   struct tds_turn *t) {
-  return tds_conn_fail(c, t, WEIR_DRV_SCOPE_CONFIG, WEIR_DRV_K_TLS,
-                       "an access token is sent over full encryption only, "
-                       "and the server %s; use Encrypt=mandatory",
-                       c->channel == TDS_CHANNEL_LOGIN_ONLY
-                           ? "would encrypt nothing but the login"
-                           : "does not encrypt");
-}
-
 weir_drv_status tds_credential_wait(struct weir_drv_conn *c,
                                     struct tds_turn *t) {
   static const struct weir_drv_bytes nothing = {NULL, 0};
   weir_drv_status rc = WEIR_DRV_FAIL;
-  if (c->cfg->auth != TDS_AUTH_PASSWORD && c->channel != TDS_CHANNEL_FULL) {
-    return refuse_link(c, t);
-  }
   if (c->cfg->auth == TDS_AUTH_ASKED) {
     return make_login(c, t, &nothing);
   }

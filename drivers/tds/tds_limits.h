@@ -45,6 +45,10 @@
 /* A SELECT may have 4096 columns (the server's own limit). */
 #define TDS_COLUMNS_MAX 4096u
 
+/* Names of the columns of one result, as UTF-8: 4096 of 128 units (the server's
+ * own limit for a name), three bytes each. */
+#define TDS_NAMES_MAX 1572864u
+
 /* A token with a two-byte length is gathered whole; that is 65535 bytes. */
 #define TDS_TOKEN_MAX 65535u
 

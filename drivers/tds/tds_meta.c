@@ -180,6 +180,10 @@ int tds_meta_name(struct tds_decoder *d, const uint8_t *p) {
   if (tds_decode_text(&d->names, p, d->want, &at, &n) != TDS_OK) {
     return no_memory(d);
   }
+  if (d->names.n > TDS_NAMES_MAX) {
+    return tds_decode_bad(d, TDS_E_PROTO,
+                          "the names of the columns need more than 1.5 MiB");
+  }
   c->name_at = (uint32_t)at;
   c->name_n = (uint32_t)n;
   int rc = check_supported(d);

@@ -337,3 +337,34 @@ Test(reports, scenario_186_statements_around_the_packet_size, .timeout = 30) {
     }
   }
 }
+
+/* ------------------------------------------------------ too many columns */
+
+/* 4096 columns of 255 units each: every length is legal, the sum is not. */
+Test(reports, names_of_columns_have_a_limit_together, .timeout = 10) {
+  struct fake_bytes body = {0};
+  struct fake f;
+  const uint8_t head[] = {0x81, 0x00, 0x10};
+  const uint8_t column[] = {0, 0, 0, 0, 9, 0, 0x38, 255};
+  fake_add(&body, head, sizeof head);
+  for (size_t i = 0; i < 4096; i++) {
+    fake_add(&body, column, sizeof column);
+    for (size_t k = 0; k < 255; k++) {
+      fake_add(&body, "\xAC\x20", 2);
+    }
+  }
+  fake_session(&f);
+  fake_raw(&f, "", 0);
+  for (size_t at = 0; at < body.n; at += 4088) {
+    size_t n = body.n - at < 4088 ? body.n - at : 4088;
+    uint8_t packet[8] = {4, 0, (uint8_t)((n + 8) >> 8), (uint8_t)(n + 8)};
+    fake_add(&f.answers[f.n_answers - 1], packet, sizeof packet);
+    fake_add(&f.answers[f.n_answers - 1], body.p + at, n);
+  }
+  free(body.p);
+  cr_expect_eq(fake_exec(&f, "select *"), WEIR_DRV_FAIL);
+  cr_expect_not_null(strstr(f.message, "names of the columns"), "%s",
+                     f.message);
+  cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_CONN);
+  cr_expect_eq(fake_close(&f), 0);
+}
