@@ -102,6 +102,11 @@ bool tdsd_collation_is_utf8(uint8_t collation) {
   return (collations[collation].bits & UTF8) != 0;
 }
 
+bool tdsd_collation_is_plain(uint8_t collation) {
+  return collations[collation].page == NULL ||
+         tdsd_collation_is_utf8(collation);
+}
+
 /* Converts a text of one or more characters in one go; whatever has no place in
  * the target becomes '?', one for each character. */
 static size_t convert(const char *to,

@@ -17,6 +17,8 @@ uint8_t tdsd_collation_of(const uint8_t bytes[5]);
 
 const uint8_t *tdsd_collation_bytes(uint8_t collation);
 bool tdsd_collation_is_utf8(uint8_t collation);
+/* Windows-1252 or UTF-8: lengths in it are counted at no cost. */
+bool tdsd_collation_is_plain(uint8_t collation);
 
 /* Writes text in the code page, '?' for what it lacks; out has room for len
  * bytes.  Returns the number of bytes written. */

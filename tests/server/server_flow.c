@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "server_flow.h"
 
+#include "server_collation.h"
 #include "server_const.h"
+#include "server_text.h"
 #include "server_types.h"
 
-/* From this size on a value is written in pieces, and the size of a piece. */
+/* From this size on a value is written in pieces, and the size of a piece.  A
+ * chunk has many, because clients have been seen (SqlClient) that copy all that
+ * they have for each chunk of a value whose length is unknown. */
 #define LARGE_BYTES 65536u
 #define PIECE_BYTES 8192u
+#define CHUNK_BYTES (512u * 1024u)
 
+/* Up to here the length of a value is told beforehand, as servers do, and a
+ * client that loses interest gets all of it; beyond, it is left open. */
+#define TOLD_BYTES     (32u * 1024u * 1024u)
 #define UNKNOWN_LENGTH (UINT64_MAX - 1)
 
 /* text, ntext and image tell their length beforehand; they go in one piece. */
@@ -18,6 +26,11 @@ static bool is_large(const struct tdsd_writer *writer,
   return to.kind <= TDSD_NVARCHAR && to.size == TDSD_SIZE_MAX &&
          to.form != TDSD_FORM_OLD && !value->is_null &&
          tdsd_value_total(value) >= LARGE_BYTES;
+}
+
+void tdsd_flow_fini(struct tdsd_flow *flow) {
+  tdsd_buf_fini(&flow->chunk);
+  *flow = (struct tdsd_flow){.columns = NULL};
 }
 
 bool tdsd_flow_suits(const struct tdsd_writer *writer,
@@ -61,24 +74,68 @@ static size_t next_piece(const struct tdsd_value *value,
   return len;
 }
 
+/* Bytes on the wire of len bytes. */
+static uint64_t encoded_len(const struct tdsd_type *type,
+                            const char *bytes,
+                            size_t len) {
+  if (tdsd_kind_is_wide(type->kind)) {
+    return 2 * (uint64_t)tdsd_text_units(bytes, len);
+  }
+  size_t size = len;
+  if (tdsd_kind_is_text(type->kind)) {
+    (void)tdsd_collation_cut(type->collation, bytes, len, SIZE_MAX, &size);
+  }
+  return size;
+}
+
+static bool is_told(const struct tdsd_type *type,
+                    const struct tdsd_value *value) {
+  bool narrow = tdsd_kind_is_text(type->kind) && !tdsd_kind_is_wide(type->kind);
+  return tdsd_value_total(value) <= TOLD_BYTES &&
+         (!narrow || tdsd_collation_is_plain(type->collation));
+}
+
+static uint64_t told_length(const struct tdsd_type *type,
+                            const struct tdsd_value *value) {
+  uint64_t total = tdsd_value_total(value);
+  if (!is_told(type, value)) {
+    return UNKNOWN_LENGTH;
+  }
+  return total / value->len * encoded_len(type, value->bytes, value->len) +
+         encoded_len(type, value->bytes, (size_t)(total % value->len));
+}
+
+/* Encodes the next chunk beforehand, because its length stands in front. */
+static void fill_chunk(struct tdsd_flow *flow,
+                       const struct tdsd_writer *writer,
+                       const struct tdsd_type *type) {
+  const struct tdsd_value *value = &flow->values[flow->at];
+  uint64_t total = tdsd_value_total(value);
+  while (tdsd_buf_len(&flow->chunk) < CHUNK_BYTES && flow->done < total &&
+         !flow->chunk.failed) {
+    const char *bytes = NULL;
+    size_t len =
+        next_piece(value, tdsd_kind_is_text(type->kind), flow->done, &bytes);
+    (void)tdsd_values_string(&flow->chunk, type, bytes, len);
+    flow->done += len;
+  }
+  writer->reply->failed = writer->reply->failed || flow->chunk.failed;
+  tdsd_buf_u32(writer->reply, (uint32_t)tdsd_buf_len(&flow->chunk));
+}
+
 static void write_piece(struct tdsd_flow *flow,
                         const struct tdsd_writer *writer,
-                        const struct tdsd_type *type) {
-  struct tdsd_buf *reply = writer->reply;
-  const struct tdsd_value *value = &flow->values[flow->at];
-  const char *bytes = NULL;
-  size_t len =
-      next_piece(value, tdsd_kind_is_text(type->kind), flow->done, &bytes);
-  size_t at = tdsd_buf_len(reply);
-  tdsd_buf_u32(reply, 0);
-  size_t n = tdsd_values_string(reply, type, bytes, len);
-  tdsd_buf_put_u32(reply, at, (uint32_t)n);
-  flow->done += len;
+                        size_t most) {
+  size_t len = tdsd_buf_len(&flow->chunk);
+  len = len < most ? len : most;
+  tdsd_buf_bytes(writer->reply, tdsd_buf_at(&flow->chunk), len);
+  tdsd_buf_consume(&flow->chunk, len);
 }
 
 static void close_value(struct tdsd_flow *flow,
                         const struct tdsd_writer *writer) {
   tdsd_buf_u32(writer->reply, 0);
+  tdsd_buf_fini(&flow->chunk);
   flow->open = false;
   flow->done = 0;
   flow->at++;
@@ -89,11 +146,15 @@ static void step_large(struct tdsd_flow *flow,
                        const struct tdsd_type *type) {
   const struct tdsd_value *value = &flow->values[flow->at];
   if (!flow->open) {
-    tdsd_buf_u64(writer->reply, UNKNOWN_LENGTH);
+    tdsd_buf_u64(writer->reply, told_length(type, value));
     flow->open = true;
   }
-  write_piece(flow, writer, type);
-  if (flow->done >= tdsd_value_total(value)) {
+  if (tdsd_buf_len(&flow->chunk) == 0) {
+    fill_chunk(flow, writer, type);
+  }
+  write_piece(flow, writer, PIECE_BYTES);
+  if (tdsd_buf_len(&flow->chunk) == 0 &&
+      flow->done >= tdsd_value_total(value)) {
     close_value(flow, writer);
   }
 }
@@ -112,22 +173,28 @@ bool tdsd_flow_step(struct tdsd_flow *flow, const struct tdsd_writer *writer) {
     }
     flow->at++;
   }
-  flow->columns = NULL;
+  tdsd_flow_fini(flow);
   return true;
 }
 
 void tdsd_flow_cut(struct tdsd_flow *flow, const struct tdsd_writer *writer) {
   while (flow->columns != NULL) {
-    const struct tdsd_value *value =
-        flow->at < flow->n ? &flow->values[flow->at] : NULL;
-    if (value == NULL ||
-        !is_large(writer, &flow->columns[flow->at].type, value)) {
+    const struct tdsd_type *type =
+        flow->at < flow->n ? &flow->columns[flow->at].type : NULL;
+    const struct tdsd_value *value = &flow->values[flow->at];
+    if (type == NULL || !is_large(writer, type, value)) {
       (void)tdsd_flow_step(flow, writer);
+      continue;
+    }
+    struct tdsd_type to = tdsd_types_for(writer, type);
+    if (is_told(&to, value)) {
+      step_large(flow, writer, &to);
       continue;
     }
     if (!flow->open) {
       tdsd_buf_u64(writer->reply, UNKNOWN_LENGTH);
     }
+    write_piece(flow, writer, SIZE_MAX); /* what the chunk has promised */
     close_value(flow, writer);
   }
 }

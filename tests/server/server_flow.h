@@ -12,10 +12,14 @@ struct tdsd_flow {
   const struct tdsd_value *values;
   size_t n;
   bool bitmap;
-  size_t at;     /* the value at hand */
-  bool open;     /* its head is written */
-  uint64_t done; /* bytes of it, as UTF-8 or binary, that are written */
+  size_t at;             /* the value at hand */
+  bool open;             /* its head is written */
+  uint64_t done;         /* bytes of it, as UTF-8 or binary, that are encoded */
+  struct tdsd_buf chunk; /* encoded and announced, not yet written */
 };
+
+/* Forgets the row. */
+void tdsd_flow_fini(struct tdsd_flow *flow);
 
 /* Whether a row has a value that is better written piece by piece. */
 bool tdsd_flow_suits(const struct tdsd_writer *writer,
@@ -33,8 +37,8 @@ void tdsd_flow_begin(struct tdsd_flow *flow,
 /* Writes the next piece.  Returns true if the row is over. */
 bool tdsd_flow_step(struct tdsd_flow *flow, const struct tdsd_writer *writer);
 
-/* Ends the row in as few bytes as there can be: large values stop where they are,
- * which is allowed because their lengths were not told. */
+/* Ends the row in as few bytes as there can be: values whose lengths were not told
+ * stop where they are, the others are written to their ends. */
 void tdsd_flow_cut(struct tdsd_flow *flow, const struct tdsd_writer *writer);
 
 #endif

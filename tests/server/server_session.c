@@ -50,6 +50,7 @@ struct tdsd_writer tdsd_session_writer(struct tdsd_session *session) {
 
 void tdsd_session_end(struct tdsd_session *session) {
   session->phase = TDSD_PHASE_ENDED;
+  tdsd_state_leave(&session->state);
   session->wake_ns = 0;
   session->full = false;
   tdsd_session_end_calls(session);

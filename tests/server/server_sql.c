@@ -82,6 +82,7 @@ static void end(struct tdsd_answer *answer) {
   }
   exec->state->caught = exec->caught_outside;
   tdsd_answer_end(&exec->nested);
+  tdsd_flow_fini(&exec->flow);
   tdsd_arena_fini(&exec->arena);
   tdsd_arena_fini(&exec->scratch);
   free(exec);

@@ -74,7 +74,7 @@ void tdsd_state_join(struct tdsd_state *state, struct tdsd_world *world) {
   world->first = state;
 }
 
-static void leave(struct tdsd_state *state) {
+void tdsd_state_leave(struct tdsd_state *state) {
   if (state->world == NULL) {
     return;
   }
@@ -87,7 +87,7 @@ static void leave(struct tdsd_state *state) {
 }
 
 void tdsd_state_fini(struct tdsd_state *state) {
-  leave(state);
+  tdsd_state_leave(state);
   tdsd_handle_drop_all(&state->handles, true);
   tdsd_temp_drop_all(&state->temps);
   tdsd_context_clear(&state->context);

@@ -105,8 +105,9 @@ bool tdsd_state_is_other(const struct tdsd_state *state);
 int32_t tdsd_state_database_id(const char *name);
 const char *tdsd_state_database_name(int32_t id);
 
-/* Makes the session seen by others, until tdsd_state_fini(). */
+/* Makes the session seen by others, until it leaves or tdsd_state_fini(). */
 void tdsd_state_join(struct tdsd_state *state, struct tdsd_world *world);
+void tdsd_state_leave(struct tdsd_state *state);
 
 /* Frees what the state holds, and leaves the world. */
 void tdsd_state_fini(struct tdsd_state *state);
