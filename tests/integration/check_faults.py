@@ -406,6 +406,95 @@ def check_resets(server):
                  options=PLAIN)
 
 
+# A token of each kind, as small as it can be.
+TOKENS = ("7900000000", "81000000000000", "81ffff", "88", "a3", "a400", "a40000",
+          "a50000", "a90000", "aa0000", "ab0000", "ac", "ad0000", "aeff", "ae0aff",
+          "d1", "d2", "d3", "e30000", "e3010012", "e303001200" "00", "e400000000",
+          "ed0000", "ee00000000", "ee0400000000000000", "fd00", "00", "ff",
+          "fd" + "00" * 12, "fe" + "00" * 12, "ff0100" + "00" * 10)
+
+
+def strange_tokens(server, shell, what, place):
+    """Every token in a place of a statement's reply: in time, and the next
+    statement has its own answer."""
+    for token in TOKENS:
+        got = shell.say("acquire 0")
+        if got[0] != 0:
+            check(what + f": {token}: acquire", False, got)
+            return
+        server.fault(f"msg=batch times=1 insert hex={token} place={place}")
+        got = shell.say("exec 0 SELECT 1")
+        server.clear()
+        check(what + f": {token}", got[2] < limit("command")
+              and (got[0] != 0 or got[3] in ("1", "")), got)
+        shell.say("release 0")
+        shell.say("acquire 1")
+        got = shell.say("exec 1 SELECT 42")
+        check(what + f": {token}: its own answer", got[0] == 0
+              and got[3] == "42", got)
+        shell.say("release 1")
+
+
+def strange_login(server, shell, what, place):
+    for token in TOKENS:
+        server.fault(f"msg=login times=1 insert hex={token} place={place}")
+        got = shell.say("acquire 0")
+        server.clear()
+        check(what + f": {token}", got[2] < limit("connect"), got)
+        answer = shell.say("exec 0 SELECT 42") if got[0] == 0 else (0, 0, 0, "42")
+        check(what + f": {token}: right or refused", answer[3] == "42", answer)
+        # Only a new connection logs in again.
+        shell.say("release 0")
+        server.order("drop all")
+        let_it_come()
+
+
+def check_tokens(server):
+    for place in ("start", "middle", "end", "last"):
+        each(f"tokens at {place}", server, strange_tokens, place, options=PLAIN)
+        each(f"tokens in a login at {place}", server, strange_login, place,
+             options=PLAIN)
+
+
+def check_unread(server):
+    """Scenario 177: a borrower gives back what it has not read."""
+    def unread(server, shell, what, pieces):
+        got = shell.say("acquire 0")
+        shell.say("start 0 SELECT n, REPLICATE('x', 500) FROM dbo.rows(2000)")
+        for _ in range(pieces):
+            shell.say("batch 0")
+        check(what + ": given back", shell.say("release 0")[2] < 1000)
+        next_works(what, shell, got[3], None)
+    for pieces in range(6):
+        each(f"unread behind {pieces} pieces", server, unread, pieces,
+             options=PLAIN)
+    for fault in ("split=100", "row-delay 2", "byte=9000 stall",
+                  "byte=9000 close"):
+        def faulty(server, shell, what, fault=fault):
+            server.fault("msg=batch times=1 " + fault)
+            unread(server, shell, what, 2)
+        each("unread, " + fault, server, faulty, options=PLAIN)
+
+
+def check_late(server):
+    """Scenario 170: answers that come about when the borrower gives up; whoever is
+    next gets its own."""
+    def late(server, shell, what):
+        answers = timeouts = wrong = 0
+        for i in range(60):
+            shell.say(f"acquire {i % 2}")
+            got = shell.say(f"exec {i % 2} WAITFOR DELAY '00:00:00."
+                            f"{40 + i % 21:03d}'; SELECT {1000 + i}")
+            shell.say(f"release {i % 2}")
+            answers += got[0] == 0
+            timeouts += got[0] == -10
+            wrong += got[0] == 0 and got[3] != str(1000 + i)
+        check(what + f": {answers} answers, {timeouts} time-outs", wrong == 0
+              and answers + timeouts == 60, (answers, timeouts, wrong))
+    each("late answers", server, late,
+         options=PLAIN + "Command Timeout=50ms;")
+
+
 # Output values, met by a call with @a and @b.
 CALLS = [
     ("returnvalue reordered", OK, ALIVE), ("returnvalue first", OK, ALIVE),
@@ -593,7 +682,7 @@ def run_part(part):
 def main():
     parts = sys.argv[1:] or ["requests", "logins", "tls", "attentions", "idle",
                              "resets", "calls", "transactions", "deaf",
-                             "population", "sizes"]
+                             "population", "sizes", "tokens", "unread", "late"]
     # Most of the time is spent waiting for limits.
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(run_part, part) for part in parts]:

@@ -5,10 +5,12 @@
  *
  *   open CONNINFO   acquire N   exec N SQL   release N   stats   shutdown
  *   call N SQL   prepared N SQL   begin N   commit N   rollback N
+ *   start N SQL   batch N
  *
  * N is 0 to 99.  call has two parameters, @a and @b, that are integers and come
  * back; their values are its answer.  prepared is exec of a statement that is
- * prepared.  Each line is answered by one: code, phase, milliseconds, and the
+ * prepared.  start sends and reads nothing; batch reads the next piece of what was
+ * started.  Each line is answered by one: code, phase, milliseconds, and the
  * message of the failure, else the first cell, the session's number, or counts;
  * tabs between.
  */
@@ -114,6 +116,21 @@ static int32_t prepared(struct shell *sh, weir_h lease, const char *sql) {
   return execute_with(sh, lease, sql, &opts);
 }
 
+/* Sends, and leaves the answer unread. */
+static int32_t start(struct shell *sh, weir_h lease, const char *sql) {
+  return weir_exec(lease, sql, strlen(sql), NULL, &sh->err);
+}
+
+/* Reads one piece of what was started. */
+static int32_t batch(struct shell *sh, weir_h lease) {
+  struct weir_item item = {.struct_size = sizeof item};
+  int32_t rc = weir_next(lease, &item, &sh->err);
+  if (rc == WEIR_OK && item.type == WEIR_ITEM_ROWS) {
+    (void)weir_rows_free(item.rows);
+  }
+  return rc;
+}
+
 static int32_t call(struct shell *sh, weir_h lease, const char *sql) {
   struct weir_param params[2];
   memset(params, 0, sizeof params);
@@ -158,6 +175,12 @@ static int32_t run_leased(struct shell *sh,
   }
   if (strcmp(verb, "prepared") == 0) {
     return prepared(sh, *lease, sql);
+  }
+  if (strcmp(verb, "start") == 0) {
+    return start(sh, *lease, sql);
+  }
+  if (strcmp(verb, "batch") == 0) {
+    return batch(sh, *lease);
   }
   if (strcmp(verb, "begin") == 0) {
     return weir_begin(*lease, WEIR_ISO_DEFAULT, &sh->err);

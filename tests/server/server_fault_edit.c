@@ -112,7 +112,7 @@ static void edit_loginack(struct tdsd_pieces *pieces,
     tdsd_pieces_remove(pieces, at);
   } else if (rule->word == 1) {
     tdsd_pieces_copy(pieces, at + 1, at);
-  } else {
+  } else if (tdsd_buf_len(&pieces->list[at].bytes) >= 8) {
     uint8_t *bytes = tdsd_buf_at(&pieces->list[at].bytes);
     for (unsigned i = 0; i < 4; i++) { /* behind length and interface */
       bytes[4 + i] = (uint8_t)(rule->value >> (8 * (3 - i)));

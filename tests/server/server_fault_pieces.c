@@ -52,9 +52,14 @@ void tdsd_pieces_take(struct tdsd_pieces *pieces,
                       const struct tdsd_buf *reply,
                       uint32_t version) {
   pieces->from = tdsd_buf_at(reply);
-  (void)tdsd_walk(pieces->from, tdsd_buf_len(reply), version, see_token,
-                  pieces);
-  close_piece(pieces, tdsd_buf_len(reply));
+  size_t len = tdsd_buf_len(reply);
+  size_t known = tdsd_walk(pieces->from, len, version, see_token, pieces);
+  size_t last = pieces->begun;
+  close_piece(pieces, len);
+  if (known < len && last == known && pieces->n != 0) {
+    pieces->list[pieces->n - 1].token = 0; /* cut off, or not known */
+    pieces->list[pieces->n - 1].env = 0;
+  }
 }
 
 void tdsd_pieces_join(struct tdsd_pieces *pieces, struct tdsd_buf *reply) {

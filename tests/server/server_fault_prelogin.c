@@ -15,6 +15,24 @@ static void set_option(struct tdsd_buf *reply, uint8_t option, uint8_t value) {
   }
 }
 
+/* Whether there is a table whose values are all there; a script may have written
+ * anything. */
+static bool is_table(const struct tdsd_buf *reply) {
+  const uint8_t *bytes = tdsd_buf_at(reply);
+  size_t len = tdsd_buf_len(reply);
+  for (size_t at = 0; at < len; at += 5) {
+    if (bytes[at] == TDSD_PRE_END) {
+      return true;
+    }
+    if (len - at < 5 || (size_t)tdsd_get_u16be(bytes + at + 1) +
+                                tdsd_get_u16be(bytes + at + 3) >
+                            len) {
+      return false;
+    }
+  }
+  return false;
+}
+
 /* FEDAUTHREQUIRED may not be in the table yet, or must leave it: the table is
  * written anew. */
 static void set_fedauth(struct tdsd_buf *reply,
@@ -63,7 +81,7 @@ void tdsd_fault_edit_prelogin(const struct tdsd_armed *armed,
       set_option(reply, TDSD_PRE_INSTOPT, (uint8_t)rule->number);
     } else if (kind == TDSD_FAULT_ENCRYPTION) {
       set_option(reply, TDSD_PRE_ENCRYPTION, (uint8_t)rule->number);
-    } else if (kind == TDSD_FAULT_FEDAUTH) {
+    } else if (kind == TDSD_FAULT_FEDAUTH && is_table(reply)) {
       set_fedauth(reply, rule);
     } else if (rule->row->stage == TDSD_STAGE_TOKENS) {
       (void)tdsd_fault_edit_bytes(rule, TDSD_V74, reply);

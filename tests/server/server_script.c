@@ -269,7 +269,7 @@ static int read_rules(struct tdsd_script_parser *parser) {
     if (!tdsd_script_accept_word(parser, "when")) {
       return tdsd_script_expected(parser, "when");
     }
-    if (add_rule(parser, &rule) < 0 ||
+    if (add_rule(parser, &rule) < 0 || rule == NULL ||
         tdsd_script_rule_read(parser, rule) < 0) {
       return -1;
     }

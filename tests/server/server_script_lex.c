@@ -21,6 +21,7 @@ int tdsd_script_error(struct tdsd_script_parser *parser,
     return -1;
   }
   va_start(args, format);
+  /* It is started.  NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized) */
   (void)vsnprintf(parser->why + n, parser->cap - (size_t)n, format, args);
   va_end(args);
   return -1;

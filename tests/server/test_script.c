@@ -549,6 +549,7 @@ Test(script, says_what_it_expected_where, .timeout = 5) {
 
 Test(script, reads_the_examples, .timeout = 20) {
   static const char *const names[] = {"types", "tokens", "login", "control"};
+  /* One thread only.  NOLINTNEXTLINE(concurrency-mt-unsafe) */
   const char *source = getenv("WEIR_SOURCE_DIR");
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     struct tdsd_script *script = NULL;
