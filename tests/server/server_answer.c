@@ -64,6 +64,17 @@ int tdsd_answer_transact(struct tdsd_answer_session *session,
   return 0;
 }
 
+bool tdsd_answer_committing(const struct tdsd_answer_session *session) {
+  const struct tdsd_answerers *answerers = session->answerers;
+  for (uint32_t i = 0; answerers != NULL && i < answerers->n; i++) {
+    const struct tdsd_answerer *by = answerers->links[i].by;
+    if (by->committing != NULL && by->committing(session->own[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void *tdsd_answer_own(const struct tdsd_answer *answer,
                       const struct tdsd_answerer *by) {
   const struct tdsd_answerers *answerers = answer->session->answerers;

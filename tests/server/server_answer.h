@@ -42,9 +42,9 @@ struct tdsd_answer {
   uint32_t nesting;             /* 0 = the client's own text */
   struct tdsd_batch *batch;     /* of a statement on tables: its variables */
   uint32_t line;                /* of a statement on tables: where it begins */
-  uint32_t slot;                /* variable that takes the one value there is, in
+  uint32_t slot; /* variable that takes the one value there is, in
                                    silence; TDSD_NO_SLOT = none */
-  bool catching;                /* errors above 10 and below 20 are not written
+  bool catching; /* errors above 10 and below 20 are not written
                                    but raised: step returns TDSD_ANSWER_RAISED */
   struct tdsd_state *state;
   struct tdsd_stream *stream;
@@ -102,6 +102,10 @@ struct tdsd_answerer {
   void (*reset)(void *own);
   void (*close)(void *own);
 
+  /* Whether a commit is under way, which an attention has to wait for.  May be
+   * NULL. */
+  bool (*committing)(void *own);
+
   /* A transaction of the session goes on; no answer is under way but one that is
    * the subset's.  Returns 0; -1 with the fault: then nothing has changed; 1 for
    * TDSD_TRAN_COMMIT that takes time: ask again when somebody calls
@@ -144,6 +148,9 @@ int tdsd_answer_transact(struct tdsd_answer_session *session,
                          enum tdsd_tran_verb verb,
                          const char *name,
                          struct tdsd_fault *fault);
+
+/* Whether an answerer is about to commit. */
+bool tdsd_answer_committing(const struct tdsd_answer_session *session);
 
 /* What open stored for the answerer that has taken the answer (or is asked). */
 void *tdsd_answer_own(const struct tdsd_answer *answer,

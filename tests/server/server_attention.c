@@ -152,7 +152,7 @@ void tdsd_session_attention(struct tdsd_session *session, uint64_t now_ns) {
     return;
   }
   tdsd_count(&session->shared->counters.attentions, 1);
-  if (tdsd_buf_len(&session->postponed) != 0) {
+  if (tdsd_answer_committing(&session->answerers)) {
     session->attention_late = true; /* a commit is not to be stopped */
     return;
   }

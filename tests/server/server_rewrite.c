@@ -250,7 +250,7 @@ const char *rw_literal(struct rw *rw, const struct tdsd_value *value) {
                : rw_format(rw, "CAST(%s AS TEXT)",
                            hex_literal(rw, value->bytes, value->len));
   }
-  size_t len = tdsd_value_print(value, 121, text, sizeof text);
+  size_t len = tdsd_rw_value_print(value, text, sizeof text);
   return text_literal(rw, text, len);
 }
 
@@ -427,6 +427,7 @@ struct splitter {
   bool started; /* the verb of WITH ... has come */
   bool insert;  /* an INSERT whose rows have not come yet */
   bool update;  /* an UPDATE whose SET has not come yet */
+  bool alter;   /* an ALTER whose DROP has not come yet */
 };
 
 static bool one_of(const struct tdsd_token *token, const char *const *words) {
@@ -473,6 +474,10 @@ static bool begins(struct splitter *split) {
   }
   if (tdsd_lex_is(token, "update") || tdsd_lex_is(token, "delete")) {
     return !tdsd_lex_is(last, "on") && !tdsd_lex_is(last, "then");
+  }
+  if (tdsd_lex_is(token, "drop") && split->alter) {
+    split->alter = false;
+    return false;
   }
   if (tdsd_lex_is(token, "if")) { /* DROP TABLE IF EXISTS */
     return !tdsd_lex_is(last, "table") && !tdsd_lex_is(last, "index");
@@ -543,6 +548,7 @@ int tdsd_rw_split(const char *sql,
       split.started = !tdsd_lex_is(&split.token, "with");
       split.insert = tdsd_lex_is(&split.token, "insert");
       split.update = tdsd_lex_is(&split.token, "update");
+      split.alter = tdsd_lex_is(&split.token, "alter");
     }
     if (!first && ends(&split)) {
       *out_end = split.token.lexeme == TDSD_LEX_END ? len : before;

@@ -104,6 +104,12 @@ int tdsd_rw_split_value(const char *sql,
 size_t tdsd_rw_type_print(const struct tdsd_type *type, char *out, size_t cap);
 int tdsd_rw_type_scan(const char *text, struct tdsd_type *out_type);
 
+/* A value that SQLite keeps as text (exact numbers, dates, GUIDs) as it keeps it,
+ * with all its digits.  Returns its length. */
+size_t tdsd_rw_value_print(const struct tdsd_value *value,
+                           char *out,
+                           size_t cap);
+
 /* Scalar functions beside those of server_builtin.c (server_scalar.c).  type
  * returns 0, or -1 with the fault: 195 unknown, 174 wrong count, 8116 a type that
  * does not fit. */

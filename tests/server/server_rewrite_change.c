@@ -350,10 +350,12 @@ int rw_update(struct rw *rw, const char *with) {
   }
   rw->scope = &scope;
   uint32_t place = find_from(rw);
+  rw->target = name;
   if (rw_need(rw, "set") < 0 ||
       read_from(rw, name, place, &behind, &target) < 0) {
     return -1;
   }
+  rw->target = NULL;
   do {
     rw_add(rw, &set, set.len == 0 ? "" : ", ");
     if (assignment(rw, target.table, target.name, &set) < 0) {
@@ -373,10 +375,11 @@ int rw_update(struct rw *rw, const char *with) {
     return -1;
   }
   changes(rw, "UPDATE", CMD_UPDATE, target.name);
-  const char *link = target.link == NULL
-                         ? ""
-                         : rw_format(rw, "\"tdsd target\".rowid = %s.rowid",
-                                     rw_quote(rw, target.link));
+  const char *link =
+      target.link == NULL
+          ? ""
+          : rw_format(rw, "\"tdsd target\".rowid = %s.\"tdsd row\"",
+                      rw_quote(rw, target.link));
   rw->out->sql = rw_format(
       rw, "%sUPDATE %s AS %s SET %s%s%s%s%s%s%s", with,
       rw_table_sql(rw, target.name),

@@ -113,6 +113,20 @@ static bool always_fits(const struct tdsd_type *from,
   return same_type(from, to);
 }
 
+/* Whether nothing of a literal is cut. */
+static bool literal_fits(const struct tdsd_value *value,
+                         const struct tdsd_type *to) {
+  if (!tdsd_kind_is_text(to->kind) && !tdsd_kind_is_binary(to->kind)) {
+    return true;
+  }
+  bool text =
+      tdsd_kind_is_text(to->kind) && tdsd_kind_is_text(value->type.kind);
+  bool binary =
+      tdsd_kind_is_binary(to->kind) && tdsd_kind_is_binary(value->type.kind);
+  size_t len = text ? tdsd_text_units(value->bytes, value->len) : value->len;
+  return (text || binary) && (to->size == TDSD_SIZE_MAX || len <= to->size);
+}
+
 int rw_store(struct rw *rw,
              struct rw_expr *expr,
              const struct tdsd_rw_column *column,
@@ -121,8 +135,8 @@ int rw_store(struct rw *rw,
       (expr->known && always_fits(&expr->type, &column->type))) {
     return 0;
   }
-  bool fits = expr->literal != NULL && !tdsd_kind_is_text(column->type.kind) &&
-              !tdsd_kind_is_binary(column->type.kind) &&
+  bool fits = expr->literal != NULL &&
+              literal_fits(expr->literal, &column->type) &&
               cast_literal(rw, expr, &column->type);
   if (!fits) {
     struct tdsd_value text = {.type = {.kind = TDSD_NVARCHAR}};
@@ -698,7 +712,16 @@ static int collate(struct rw *rw, struct rw_expr *out) {
   return 0;
 }
 
+/* Only the syntax matters as long as types are not known. */
+static int unknown_result(struct rw_expr *out) {
+  *out = (struct rw_expr){.sql = out->sql};
+  return 0;
+}
+
 static int negate(struct rw *rw, struct rw_expr *out) {
+  if (rw->catalog == NULL && out->literal == NULL) {
+    return unknown_result(out);
+  }
   if (!out->known) {
     return rw_refuse(rw, "- on a value whose type is not known");
   }
@@ -735,6 +758,9 @@ static int unary(struct rw *rw, struct rw_expr *out) {
     return -1;
   }
   rw_leave(rw);
+  if (tilde && rw->catalog == NULL) {
+    return unknown_result(out);
+  }
   if (tilde) {
     if (!out->known || !tdsd_kind_is_integer(out->type.kind)) {
       return tdsd_fault_set(rw->fault, 8117, 16,

@@ -87,6 +87,7 @@ struct rw {
   const struct tdsd_state *state;
   struct rw_scope *scope;
   struct rw_cte *ctes;
+  const char *target; /* of an UPDATE, while its FROM is read */
   bool aggregates;      /* one has been seen in the query at hand */
   bool inside;          /* within an aggregate */
   struct rw_exprs refs; /* columns outside aggregates */

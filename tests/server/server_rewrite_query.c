@@ -274,6 +274,14 @@ static int table_source(struct rw *rw, const char **out_sql) {
     return -1;
   }
   skip_hints(rw);
+  bool target = rw->target != NULL && cte == NULL &&
+                (strcasecmp(source.alias, rw->target) == 0 ||
+                 strcasecmp(name, rw->target) == 0);
+  if (target) {
+    /* SQLite shows no rowid of tables joined in UPDATE's FROM. */
+    *out_sql =
+        rw_format(rw, "(SELECT rowid AS \"tdsd row\", * FROM %s)", *out_sql);
+  }
   *out_sql = rw_format(rw, "%s AS %s", *out_sql, rw_quote(rw, source.alias));
   return rw_add_source(rw, &source);
 }

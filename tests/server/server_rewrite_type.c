@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The names of types, as they stand in SQLite's schema and in calls of the SQL
  * functions. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,4 +114,20 @@ int tdsd_rw_type_scan(const char *text, struct tdsd_type *out_type) {
   }
   *out_type = type;
   return 0;
+}
+
+size_t tdsd_rw_value_print(const struct tdsd_value *value,
+                           char *out,
+                           size_t cap) {
+  bool money =
+      value->type.kind == TDSD_MONEY || value->type.kind == TDSD_SMALLMONEY;
+  if (!money) {
+    return tdsd_value_print(value, 121, out, cap);
+  }
+  /* T-SQL shows two digits of the four. */
+  uint64_t all = value->integer < 0 ? 0 - (uint64_t)value->integer
+                                    : (uint64_t)value->integer;
+  int n = snprintf(out, cap, "%s%" PRIu64 ".%04" PRIu64,
+                   value->integer < 0 ? "-" : "", all / 10000, all % 10000);
+  return n < 0 ? 0 : (size_t)n;
 }

@@ -383,11 +383,12 @@ void tdsd_session_wake(struct tdsd_session *session, uint64_t now_ns) {
     tdsd_session_answer(session);
   } else if (tdsd_buf_len(&session->postponed) != 0) {
     tdsd_session_manage_again(session);
-    if (session->attention_late && session->phase == TDSD_PHASE_READY) {
-      session->attention_late = false;
-      tdsd_session_acknowledge(session);
-    }
   } else if (session->phase == TDSD_PHASE_RUNNING) {
     tdsd_session_run(session, now_ns);
+  }
+  if (session->attention_late && session->phase != TDSD_PHASE_ENDED &&
+      !tdsd_answer_committing(&session->answerers)) {
+    session->attention_late = false;
+    tdsd_session_acknowledge(session);
   }
 }

@@ -67,7 +67,7 @@ struct tdsd_session {
   bool executing;            /* calls holds something */
   struct tdsd_buf postponed; /* a request of the transaction manager that waits
                                 for its commit; empty = none */
-  bool attention_late;       /* an attention that waits for it, too */
+  bool attention_late;       /* an attention that waits for a commit */
   struct tdsd_buf reply;     /* tokens not yet cut into packets */
   struct tdsd_buf out;       /* packets to send */
   uint32_t packet_size;      /* of what is sent */

@@ -194,6 +194,11 @@ static int commit(struct lite_session *session, struct tdsd_fault *fault) {
   return -1;
 }
 
+static bool committing(void *own) {
+  const struct lite_session *session = own;
+  return session != NULL && session->committing;
+}
+
 static void roll_back(struct lite_session *session) {
   lock(session);
   free(session->pending);
@@ -478,4 +483,5 @@ const struct tdsd_answerer tdsd_sqlite = {.name = "sqlite",
                                           .open = open_session,
                                           .reset = reset_session,
                                           .close = close_session,
+                                          .committing = committing,
                                           .transact = transact};

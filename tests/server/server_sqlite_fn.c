@@ -38,7 +38,7 @@ static void give(sqlite3_context *context, const struct tdsd_value *value) {
     sqlite3_result_blob64(context, value->len == 0 ? "" : value->bytes,
                           value->len, SQLITE_TRANSIENT);
   } else {
-    size_t len = tdsd_value_print(value, 121, text, sizeof text);
+    size_t len = tdsd_rw_value_print(value, text, sizeof text);
     sqlite3_result_text64(context, text, len, SQLITE_TRANSIENT, SQLITE_UTF8);
   }
 }

@@ -95,6 +95,8 @@ struct lite_session {
 
 struct tdsd_lite {
   char *path;
+  sqlite3 *keeper; /* open as long as the server: nobody is the last to close,
+                      who would put the log away while others open */
   bool temporary;
   int fd; /* an eventfd */
   pthread_mutex_t mu;

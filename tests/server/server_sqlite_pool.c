@@ -211,10 +211,12 @@ static char *temporary_path(void) {
 }
 
 /* Whether the file is a database, and the modes that stay with it. */
-static int prepare(const char *path, char *why, size_t cap) {
+static int prepare(struct tdsd_lite *lite, char *why, size_t cap) {
   sqlite3 *db = NULL;
+  const char *path = lite->path;
   int rc = sqlite3_open_v2(path, &db,
                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+  lite->keeper = db;
   if (rc == SQLITE_OK) {
     (void)sqlite3_busy_timeout(db, 5000);
     rc = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
@@ -226,12 +228,12 @@ static int prepare(const char *path, char *why, size_t cap) {
     (void)snprintf(why, cap, "%.128s: %.100s", path,
                    db == NULL ? "no memory" : sqlite3_errmsg(db));
   }
-  (void)sqlite3_close(db);
   return rc == SQLITE_OK ? 0 : -1;
 }
 
 static void free_lite(struct tdsd_lite *lite) {
   static const char *const parts[] = {"", "-wal", "-shm"};
+  (void)sqlite3_close(lite->keeper);
   for (size_t i = 0; lite->temporary && i < 3; i++) {
     char *path = NULL;
     if (asprintf(&path, "%s%s", lite->path, parts[i]) >= 0) {
@@ -267,7 +269,7 @@ struct tdsd_lite *tdsd_lite_open(const char *path, char *why, size_t cap) {
     free_lite(lite);
     return NULL;
   }
-  if (prepare(lite->path, why, cap) < 0) {
+  if (prepare(lite, why, cap) < 0) {
     free_lite(lite);
     return NULL;
   }

@@ -47,6 +47,11 @@ int lite_handle_open(struct lite_session *session, struct tdsd_fault *fault) {
                       "COLLATE NOCASE);",
                       NULL, NULL, NULL);
   }
+  if ((rc & 0xFF) == SQLITE_BUSY) {
+    session->task.outcome = LITE_BUSY;
+    lite_handle_close(session);
+    return -1;
+  }
   if (rc != SQLITE_OK) {
     (void)tdsd_fault_set(
         fault, 5120, 16, "Unable to open the database: %.256s.",

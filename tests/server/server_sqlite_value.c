@@ -3,6 +3,7 @@
  * as text, so that nothing is lost. */
 #include <string.h>
 
+#include "server_rewrite.h"
 #include "server_sqlite_fn.h"
 
 /* What SQLite says a value is, when nobody declared it. */
@@ -96,7 +97,7 @@ int tdsd_lite_bind(sqlite3_stmt *stmt,
     return sqlite3_bind_blob64(stmt, index, value->len == 0 ? "" : value->bytes,
                                value->len, SQLITE_TRANSIENT);
   }
-  size_t len = tdsd_value_print(value, 121, text, sizeof text);
+  size_t len = tdsd_rw_value_print(value, text, sizeof text);
   return sqlite3_bind_text64(stmt, index, text, len, SQLITE_TRANSIENT,
                              SQLITE_UTF8);
 }

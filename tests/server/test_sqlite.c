@@ -265,6 +265,28 @@ static void ready_once(void *user, struct tdsd_state *state) {
       (void *)((char *)state - offsetof(struct tdsd_session, state)), 1);
 }
 
+Test(sqlite, an_attention_waits_for_a_commit_under_way) {
+  struct lite_client other;
+  struct lite_client *all[] = {&client};
+  make_table();
+  lite_login(&other, lite);
+  run("BEGIN TRAN; DELETE t");
+  lite_send(&client, "COMMIT");
+  lite_attention(&client);
+  cr_expect_eq(client.fixture.session.phase, TDSD_PHASE_RUNNING);
+  while (client.fixture.session.phase == TDSD_PHASE_RUNNING) {
+    lite_turn(all, 1);
+  }
+  cr_expect_eq(client.fixture.session.state.tran_count, 0);
+  cr_expect(contains_hex(&client.fixture.session.out, "FD 2000"));
+  cr_assert(lite_batch(&other, "SELECT id FROM t"));
+  cr_expect(lite_has_rows(&other, 0));
+  /* The next commit is one of its own. */
+  run("BEGIN TRAN; INSERT t (name) VALUES ('new'); COMMIT");
+  cr_assert(lite_batch(&other, "INSERT t (name) VALUES ('newer')"));
+  lite_logout(&other);
+}
+
 Test(sqlite, a_client_that_does_not_read_holds_its_statement_back) {
   struct tdsd_session *session = &client.fixture.session;
   struct pollfd poller = {.fd = tdsd_lite_fd(lite), .events = POLLIN};
