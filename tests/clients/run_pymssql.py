@@ -151,7 +151,7 @@ class PymssqlSteps(Steps):
 
     def output(self, value):
         """sp_executesql as a remote procedure with an output parameter."""
-        session = self.open() if value.text is None else self.session()
+        session = self.open() if self.is_risky(value) else self.session()
         call = session.connection._conn.init_procedure("sp_executesql")
         kind = value.kind
         first = largest(kind) if base(kind) in ("decimal", "numeric") else None
@@ -166,9 +166,14 @@ class PymssqlSteps(Steps):
         except _mssql.MSSQLException as problem:
             raise told(problem) from problem
 
+    @staticmethod
+    def is_risky(value):
+        """Whether it may be the end of the process."""
+        return value.text is None or base(value.kind) in (
+            "text", "ntext", "image")
+
     def output_apart(self, value):
-        """A NULL may be the end of the process."""
-        if value.text is None:
+        if self.is_risky(value):
             in_child(lambda: self.output(value))
         else:
             self.output(value)
