@@ -71,13 +71,15 @@ class Tally:
 
 def step_names(script):
     """Every step of the script, TYPE/VALUE filled in."""
-    values = [f"{kind}/{label}" for kind, cases in script["types"].items()
-              for label in cases]
     for name, _ in script["steps"]:
-        if name.endswith("TYPE/VALUE"):
-            yield from (name[:-len("TYPE/VALUE")] + value for value in values)
-        else:
+        if not name.endswith("TYPE/VALUE"):
             yield name
+            continue
+        for kind, cases in script["types"].items():
+            if name.startswith("output/") and kind in script["never output"]:
+                continue
+            for label in cases:
+                yield name.replace("TYPE/VALUE", f"{kind}/{label}")
 
 
 class Gap:

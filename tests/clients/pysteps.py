@@ -245,6 +245,9 @@ class Steps(Bench):
 
     def each(self, kind, step):
         for value in values(self.script):
+            if (kind == "output" and
+                    value.kind in self.script["never output"]):
+                continue
             yield (f"{kind}/{value.kind}/{value.label}",
                    lambda value=value: step(value))
 

@@ -38,8 +38,7 @@ BOUND = {
     "varbinary": _mssql.SQLVARBINARY, "date": _mssql.SQLDATE,
     "time": _mssql.SQLTIME, "datetime": _mssql.SQLDATETIME,
     "smalldatetime": _mssql.SQLDATETIM4, "datetime2": _mssql.SQLDATETIME2,
-    "uniqueidentifier": _mssql.SQLUUID, "text": _mssql.SQLTEXT,
-    "ntext": _mssql.SQLTEXT, "image": _mssql.SQLIMAGE,
+    "uniqueidentifier": _mssql.SQLUUID,
 }
 
 
@@ -151,7 +150,7 @@ class PymssqlSteps(Steps):
 
     def output(self, value):
         """sp_executesql as a remote procedure with an output parameter."""
-        session = self.open() if self.is_risky(value) else self.session()
+        session = self.open() if value.text is None else self.session()
         call = session.connection._conn.init_procedure("sp_executesql")
         kind = value.kind
         first = largest(kind) if base(kind) in ("decimal", "numeric") else None
@@ -166,14 +165,9 @@ class PymssqlSteps(Steps):
         except _mssql.MSSQLException as problem:
             raise told(problem) from problem
 
-    @staticmethod
-    def is_risky(value):
-        """Whether it may be the end of the process."""
-        return value.text is None or base(value.kind) in (
-            "text", "ntext", "image")
-
     def output_apart(self, value):
-        if self.is_risky(value):
+        """A NULL may be the end of the process."""
+        if value.text is None:
             in_child(lambda: self.output(value))
         else:
             self.output(value)
