@@ -100,6 +100,8 @@ class Session:
             self.text.append(message)
         else:
             self.errors.append((number, severity, state, message))
+        if severity >= 20:
+            self.tsql.stdin.close()  # else it waits for the next batch for ever
 
     def close(self):
         self.tsql.stdin.close()

@@ -38,8 +38,7 @@ BOUND = {
     "varbinary": _mssql.SQLVARBINARY, "date": _mssql.SQLDATE,
     "time": _mssql.SQLTIME, "datetime": _mssql.SQLDATETIME,
     "smalldatetime": _mssql.SQLDATETIM4, "datetime2": _mssql.SQLDATETIME2,
-    "uniqueidentifier": _mssql.SQLUUID, "text": _mssql.SQLTEXT,
-    "ntext": _mssql.SQLTEXT, "image": _mssql.SQLIMAGE,
+    "uniqueidentifier": _mssql.SQLUUID,
 }
 
 

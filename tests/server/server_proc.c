@@ -157,15 +157,14 @@ static int prepare(struct tdsd_invoke *invoke, struct tdsd_fault *fault) {
   return 0;
 }
 
-/* An old handle that is passed in is given up. */
+/* An old handle that is passed in is given up.  One that does not exist is no
+ * error: SqlClient begins with -1. */
 static int run_prepexec(struct tdsd_invoke *invoke, struct tdsd_fault *fault) {
   int32_t old = 0;
   if (handle_at(invoke, &old, fault) < 0) {
     return -1;
   }
-  if (old != 0 && !tdsd_handle_drop(&invoke->state->handles, old)) {
-    return unknown_handle(fault, old);
-  }
+  (void)tdsd_handle_drop(&invoke->state->handles, old);
   if (prepare(invoke, fault) < 0) {
     return -1;
   }

@@ -226,6 +226,22 @@ Test(rpc, prepexec_runs_and_replaces_an_old_handle, .timeout = 5) {
   fixture_fini(&fixture);
 }
 
+Test(rpc, prepexec_minds_no_old_handle_that_is_not_there, .timeout = 5) {
+  struct fixture fixture;
+  struct tdsd_buf body = {0};
+  fixture_login(&fixture, TDSD_V74);
+  append(&body, PREPEXEC "00 01 26 04 04 FFFFFFFF");
+  rpc_text(&body, "@a int");
+  rpc_text(&body, "SELECT @a + 1 AS a");
+  append(&body, "00 00 26 04 04 29000000");
+  send(&fixture, &body);
+  cr_assert(contains_hex(&fixture.session.out, "D1 04 2A000000"));
+  cr_assert(contains_hex(&fixture.session.out,
+                         "AC 0000 00 01 00000000 0100 26 04 04 01000000"));
+  tdsd_buf_fini(&body);
+  fixture_fini(&fixture);
+}
+
 Test(rpc, odbc_prepares_with_ntext, .timeout = 5) {
   struct fixture fixture;
   struct tdsd_buf body = {0};

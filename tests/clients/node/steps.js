@@ -415,6 +415,9 @@ async function token(bench) {
 
 function* each(script, kind, step) {
   for (const value of values(script)) {
+    if (kind === 'output' && script['never output'].includes(value.type)) {
+      continue;
+    }
     yield [`${kind}/${value.type}/${value.label}`, (bench) => step(bench, value)];
   }
 }
