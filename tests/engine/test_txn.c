@@ -64,8 +64,7 @@ Test(txn, sets_savepoints, .timeout = 10) {
   cr_assert_eq(weir_rollback_to(lease, "a", 1, &f.err), WEIR_OK);
   cr_assert_eq(weir_save(lease, "a\0b", 3, &f.err), WEIR_E_ARG);
   char longer[66];
-  memcpy(longer, longest, 64);
-  longer[64] = 'x';
+  (void)snprintf(longer, sizeof longer, "%sx", longest);
   cr_assert_eq(weir_save(lease, longer, 65, &f.err), WEIR_E_ARG);
   cr_assert_eq(txn_of_session(), WEIR_TXN_OPEN);
   cr_assert_eq(fixture_counts(&f).saves, 3);

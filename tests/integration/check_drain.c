@@ -21,6 +21,12 @@
 static const char endless[] =
     "WHILE 1 = 1 SELECT 1 AS n, REPLICATE('x', 1000) AS t";
 
+/* Enough that some of it leaves the server before it waits. */
+static const char waiting[] =
+    "DECLARE @i int; SET @i = 0; WHILE @i < 50 BEGIN SELECT REPLICATE('x', "
+    "1000) "
+    "AS t; SET @i = @i + 1 END; WAITFOR DELAY '00:00:20'";
+
 static unsigned passed;
 static unsigned failed;
 static weir_h pool;
@@ -118,7 +124,7 @@ static void run_all(void) {
     read_some("SELECT 1 AS n", n);
     hand_on("a result that has arrived");
   }
-  read_some("SELECT 1 AS n; WAITFOR DELAY '00:00:20'", 2);
+  read_some(waiting, 5);
   hand_on("a statement that still runs");
   check(weir_begin(lease, WEIR_ISO_DEFAULT, &err) == WEIR_OK, "begin",
         err.message);
