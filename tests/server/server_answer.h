@@ -42,9 +42,9 @@ struct tdsd_answer {
   uint32_t nesting;             /* 0 = the client's own text */
   struct tdsd_batch *batch;     /* of a statement on tables: its variables */
   uint32_t line;                /* of a statement on tables: where it begins */
-  uint32_t slot;                /* variable that takes the one value there is, in
+  uint32_t slot; /* variable that takes the one value there is, in
                                    silence; TDSD_NO_SLOT = none */
-  bool catching;                /* errors above 10 and below 20 are not written
+  bool catching; /* errors above 10 and below 20 are not written
                                    but raised: step returns TDSD_ANSWER_RAISED */
   struct tdsd_state *state;
   struct tdsd_stream *stream;
