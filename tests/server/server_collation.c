@@ -160,13 +160,14 @@ size_t tdsd_collation_encode(uint8_t collation,
 
 /* Malformed UTF-8 is passed on as U+FFFD. */
 static size_t clean_utf8(const uint8_t *bytes, size_t len, char *out) {
+  static const char replacement[3] = {'\xEF', '\xBF', '\xBD'};
   const char *text = (const char *)bytes;
   size_t n = 0;
   for (size_t at = 0; at < len;) {
     size_t from = at;
     if (tdsd_text_next(text, len, &at) == 0xFFFD) {
-      memcpy(out + n, "\xEF\xBF\xBD", 3);
-      n += 3;
+      memcpy(out + n, replacement, sizeof replacement);
+      n += sizeof replacement;
     } else {
       memcpy(out + n, text + from, at - from);
       n += at - from;

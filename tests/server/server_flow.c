@@ -11,11 +11,11 @@
  * they have for each chunk of a value whose length is unknown. */
 #define LARGE_BYTES 65536u
 #define PIECE_BYTES 8192u
-#define CHUNK_BYTES (512u * 1024u)
+#define CHUNK_BYTES ((size_t)512 * 1024)
 
 /* Up to here the length of a value is told beforehand, as servers do, and a
  * client that loses interest gets all of it; beyond, it is left open. */
-#define TOLD_BYTES     (32u * 1024u * 1024u)
+#define TOLD_BYTES     ((uint64_t)32 * 1024 * 1024)
 #define UNKNOWN_LENGTH (UINT64_MAX - 1)
 
 /* text, ntext and image tell their length beforehand; they go in one piece. */
