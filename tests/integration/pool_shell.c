@@ -77,9 +77,13 @@ static void keep_outputs(struct shell *sh, const struct weir_item *item) {
     int64_t number = 0;
     size_t len = strlen(sh->text);
     if (cell->p != NULL && cell->n == sizeof number) {
+      char one[64];
       memcpy(&number, cell->p, sizeof number);
-      (void)snprintf(sh->text + len, sizeof sh->text - len, "%.8s=%" PRId64 " ",
-                     item->columns[i].name, number);
+      int n = snprintf(one, sizeof one, "%.8s=%" PRId64 " ",
+                       item->columns[i].name, number);
+      if (n > 0 && (size_t)n < sizeof sh->text - len) {
+        memcpy(sh->text + len, one, (size_t)n + 1);
+      }
     }
   }
 }

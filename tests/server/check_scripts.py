@@ -157,6 +157,7 @@ when batch conn=999999 { hex 99 }
 when prelogin first=1 { hex 00 00 06 00 06 FF 10 00 03 E8 00 00; close }
 when tm { hex 33 }
 when ignored { hex 44 }
+when bulk { done rows=3 cmd=bulk }
 """) == "ok")
     with server.client() as client:
         check("a PRELOGIN reply by hand", client.ask(prelogin()).end == "fin")
@@ -166,6 +167,8 @@ when ignored { hex 44 }
         check("tm", client.ask(tm_begin()).body == b"\x33")
         got = client.ask(packet(1, b"xx", 3))
         check("ignored", got.body == b"\x44", got.body)
+        got = client.ask(packet(7, bytes.fromhex("81ffff")))
+        check("bulk", got.body[:5] == b"\xfd\x10\0\xf0\0", got.body)
     load(server, "when batch { delay 10s; hex 01 }")
     with server.session() as client:
         client.send(batch("x"))

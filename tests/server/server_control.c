@@ -52,6 +52,8 @@ static const char *last_name(uint8_t type) {
     return "rpc";
   case TDSD_PKT_TM:
     return "transaction";
+  case TDSD_PKT_BULK:
+    return "bulk";
   default:
     return "none";
   }

@@ -134,14 +134,18 @@ static int run_refuse(struct tdsd *server,
 static int list_roles(struct tdsd *server, char *reply, size_t cap) {
   size_t len = 0;
   reply[0] = 0;
-  for (uint32_t i = 0; i < server->nlisteners && len < cap; i++) {
+  for (uint32_t i = 0; i < server->nlisteners; i++) {
     char role[128];
+    char one[256];
     (void)tdsd_role_print(&server->shared.roles[i], role, sizeof role);
-    int n =
-        snprintf(reply + len, cap - len, "%s%u %s:%u %s", i == 0 ? "" : " | ",
-                 (unsigned)i + 1, server->listeners[i].address,
-                 (unsigned)server->listeners[i].port, role);
-    len += n < 0 ? 0 : (size_t)n;
+    int n = snprintf(one, sizeof one, "%s%u %.64s:%u %s", i == 0 ? "" : " | ",
+                     (unsigned)i + 1, server->listeners[i].address,
+                     (unsigned)server->listeners[i].port, role);
+    if (n < 0 || (size_t)n >= cap - len) {
+      break;
+    }
+    memcpy(reply + len, one, (size_t)n + 1);
+    len += (size_t)n;
   }
   return 0;
 }

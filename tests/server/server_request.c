@@ -291,9 +291,29 @@ void tdsd_session_request_passed(struct tdsd_session *session,
   }
 }
 
+/* A bulk load, which has no ALL_HEADERS, is answered by scripts only. */
+static bool bulk_scripted(struct tdsd_session *session, uint64_t now_ns) {
+  const struct tdsd_buf *message = &session->joiner.message;
+  const struct tdsd_script_rule *rule = NULL;
+  if (session->joiner.type != TDSD_PKT_BULK) {
+    return false;
+  }
+  session->requests++;
+  session->last_type = TDSD_PKT_BULK;
+  rule = tdsd_script_look(session, TDSD_SCRIPT_BULK, tdsd_buf_at(message),
+                          tdsd_buf_len(message));
+  if (rule != NULL) {
+    tdsd_script_start(session, rule, TDSD_SCRIPT_BULK, now_ns);
+  }
+  return rule != NULL;
+}
+
 void tdsd_session_request(struct tdsd_session *session, uint64_t now_ns) {
   struct request request;
   uint8_t type = session->joiner.type;
+  if (bulk_scripted(session, now_ns)) {
+    return;
+  }
   if (type != TDSD_PKT_BATCH && type != TDSD_PKT_RPC && type != TDSD_PKT_TM) {
     struct tdsd_problem problem;
     (void)tdsd_problem_set(&problem, "a %s where a request was expected",

@@ -374,7 +374,8 @@ static int read_rest(struct tdsd_script_parser *parser,
 void tdsd_script_type_finish(struct tdsd_script_type *type) {
   const struct row *row = find_row(type->name);
   struct tdsd_buf *info = &type->info;
-  if (row->rest == REST_XML || row->rest == REST_UDT || row->rest == REST_RAW) {
+  if (row == NULL || row->rest == REST_XML || row->rest == REST_UDT ||
+      row->rest == REST_RAW) {
     return;
   }
   if (row->wire != 0 && !type->nullable) {

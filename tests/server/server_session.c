@@ -251,6 +251,10 @@ void tdsd_session_pass(struct tdsd_session *session,
     answer_ignored(session);
     return;
   }
+  if (play->kind == TDSD_SCRIPT_BULK) {
+    tdsd_session_refuse(session, "a bulk load that a script passed on");
+    return;
+  }
   /* While a script plays no other message is received, so the joiner is free to
    * hold this one again. */
   tdsd_buf_clear(&joiner->message);
