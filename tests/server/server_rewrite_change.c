@@ -116,13 +116,11 @@ static const char *column_list(struct rw *rw, const struct rw_into *into) {
   return text.bytes;
 }
 
-static bool takes_identity(const struct tdsd_rw_table *table,
-                           const struct rw_into *into) {
+static bool takes_identity(const struct tdsd_rw_table *table) {
   bool identity = false;
   for (uint32_t i = 0; table != NULL && i < table->ncolumns; i++) {
     identity = identity || table->columns[i].identity;
   }
-  (void)into;
   return identity;
 }
 
@@ -151,7 +149,7 @@ int rw_insert(struct rw *rw, const char *with) {
     return -1;
   }
   changes(rw, "INSERT", CMD_INSERT, name);
-  rw->out->identity = takes_identity(table, &into);
+  rw->out->identity = takes_identity(table);
   if (rw_eat(rw, "default")) {
     rw->out->sql = rw_format(rw, "%sINSERT INTO %s DEFAULT VALUES", with,
                              rw_table_sql(rw, name));
@@ -196,7 +194,6 @@ static int assignment(struct rw *rw,
   if (rw_token(rw)->lexeme == TDSD_LEX_VARIABLE) {
     return rw_refuse(rw, "UPDATE ... SET @variable");
   }
-  uint32_t start = rw->at;
   uint32_t line = rw_token(rw)->line;
   do {
     if (rw_name(rw, &column_name) < 0) {
@@ -219,7 +216,6 @@ static int assignment(struct rw *rw,
       return rw_refuse(rw, rw_format(rw, "%s= in SET", compound[i]));
     }
   }
-  (void)start;
   if (rw_need_sign(rw, "=") < 0) {
     return -1;
   }
@@ -456,7 +452,7 @@ int rw_truncate(struct rw *rw) {
   rw->out->verb = "TRUNCATE TABLE";
   rw->out->table = name;
   rw->out->sql = rw_format(rw, "DELETE FROM %s;", rw_table_sql(rw, name));
-  if (takes_identity(table, NULL)) {
+  if (takes_identity(table)) {
     struct tdsd_value text = {
         .type = {.kind = TDSD_NVARCHAR}, .bytes = name, .len = strlen(name)};
     rw->out->sql = rw_format(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Expressions and conditions of the rewriter. */
+/* Expressions of the rewriter. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,235 +8,6 @@
 #include "server_const.h"
 #include "server_rewrite_impl.h"
 #include "server_text.h"
-
-static struct rw_expr expr_of(const char *sql, struct tdsd_type type) {
-  type.nullable = true;
-  return (struct rw_expr){.sql = sql, .type = type, .known = true};
-}
-
-static bool is_text(const struct rw_expr *expr) {
-  return expr->known && !expr->type.untyped &&
-         tdsd_kind_is_text(expr->type.kind);
-}
-
-/* Exact numbers are kept as text. */
-static bool is_exact(const struct tdsd_type *type) {
-  return type->kind == TDSD_DECIMAL || type->kind == TDSD_MONEY ||
-         type->kind == TDSD_SMALLMONEY;
-}
-
-const char *rw_collate(const struct rw_expr *expr) {
-  if (!expr->known || expr->type.untyped) {
-    return "";
-  }
-  if (is_text(expr)) {
-    return " COLLATE tsql_text";
-  }
-  if (is_exact(&expr->type)) {
-    return " COLLATE tsql_number";
-  }
-  if (expr->type.kind == TDSD_DATETIMEOFFSET) {
-    return " COLLATE tsql_instant";
-  }
-  return expr->type.kind == TDSD_GUID ? " COLLATE tsql_guid" : "";
-}
-
-const char *rw_sorted(struct rw *rw, const struct rw_expr *expr) {
-  return expr->column ? expr->sql
-                      : rw_format(rw, "%s%s", expr->sql, rw_collate(expr));
-}
-
-/* Values of both types look the same to SQLite. */
-static bool same_shape(const struct tdsd_type *a, const struct tdsd_type *b) {
-  if (tdsd_kind_is_integer(a->kind) && tdsd_kind_is_integer(b->kind)) {
-    return true;
-  }
-  if (a->kind != b->kind) {
-    return (tdsd_kind_is_text(a->kind) && tdsd_kind_is_text(b->kind)) ||
-           (tdsd_kind_is_binary(a->kind) && tdsd_kind_is_binary(b->kind)) ||
-           (is_exact(a) && is_exact(b)) ||
-           (a->kind >= TDSD_REAL && a->kind <= TDSD_FLOAT &&
-            b->kind >= TDSD_REAL && b->kind <= TDSD_FLOAT);
-  }
-  return !tdsd_kind_is_date(a->kind) || a->scale == b->scale;
-}
-
-static bool same_type(const struct tdsd_type *a, const struct tdsd_type *b) {
-  return a->kind == b->kind && a->precision == b->precision &&
-         a->scale == b->scale && a->size == b->size && !a->untyped;
-}
-
-/* A literal that becomes another type does so now, unless that fails: then the
- * error comes when the statement runs, as everywhere. */
-static bool cast_literal(struct rw *rw,
-                         struct rw_expr *expr,
-                         const struct tdsd_type *to) {
-  struct tdsd_fault ignored = {0};
-  if (expr->literal == NULL) {
-    return false;
-  }
-  struct tdsd_value *value = tdsd_arena_take(rw->arena, sizeof *value);
-  if (value == NULL ||
-      tdsd_convert(expr->literal, to, 0, rw->arena, value, &ignored) < 0) {
-    return false;
-  }
-  expr->literal = value;
-  expr->sql = rw_literal(rw, value);
-  return true;
-}
-
-int rw_cast(struct rw *rw, struct rw_expr *expr, const struct tdsd_type *to) {
-  bool nullable = expr->type.nullable;
-  if (!expr->known) {
-    expr->sql =
-        rw_format(rw, "tsql_cast(%s, '', %s)", expr->sql, rw_type(rw, to));
-  } else if (!expr->type.untyped && !same_type(&expr->type, to) &&
-             !cast_literal(rw, expr, to)) {
-    expr->sql = rw_format(rw, "tsql_cast(%s, %s, %s)", expr->sql,
-                          rw_type(rw, &expr->type), rw_type(rw, to));
-    expr->literal = NULL;
-  }
-  expr->column = expr->column && same_type(&expr->type, to);
-  expr->known = true;
-  expr->type = *to;
-  expr->type.untyped = false;
-  expr->type.nullable = nullable;
-  return rw_ok(rw) ? 0 : -1;
-}
-
-/* Whether every value of one type is one of the other, as it stands. */
-static bool always_fits(const struct tdsd_type *from,
-                        const struct tdsd_type *to) {
-  if (tdsd_kind_is_integer(from->kind) && tdsd_kind_is_integer(to->kind)) {
-    return from->kind <= to->kind && to->kind != TDSD_BIT;
-  }
-  return same_type(from, to);
-}
-
-/* Whether nothing of a literal is cut. */
-static bool literal_fits(const struct tdsd_value *value,
-                         const struct tdsd_type *to) {
-  if (!tdsd_kind_is_text(to->kind) && !tdsd_kind_is_binary(to->kind)) {
-    return true;
-  }
-  bool text =
-      tdsd_kind_is_text(to->kind) && tdsd_kind_is_text(value->type.kind);
-  bool binary =
-      tdsd_kind_is_binary(to->kind) && tdsd_kind_is_binary(value->type.kind);
-  size_t len = text ? tdsd_text_units(value->bytes, value->len) : value->len;
-  return (text || binary) && (to->size == TDSD_SIZE_MAX || len <= to->size);
-}
-
-int rw_store(struct rw *rw,
-             struct rw_expr *expr,
-             const struct tdsd_rw_column *column,
-             const char *table) {
-  if (rw->catalog == NULL || !column->known || expr->type.untyped ||
-      (expr->known && always_fits(&expr->type, &column->type))) {
-    return 0;
-  }
-  bool fits = expr->literal != NULL &&
-              literal_fits(expr->literal, &column->type) &&
-              cast_literal(rw, expr, &column->type);
-  if (!fits) {
-    struct tdsd_value text = {.type = {.kind = TDSD_NVARCHAR}};
-    text.bytes = rw_format(rw, "%s.%s", table, column->name);
-    text.len = strlen(text.bytes);
-    expr->sql = rw_format(rw, "tsql_store(%s, %s, %s, %s)", expr->sql,
-                          expr->known ? rw_type(rw, &expr->type) : "''",
-                          rw_type(rw, &column->type), rw_literal(rw, &text));
-  }
-  bool nullable = expr->type.nullable;
-  expr->type = column->type;
-  expr->type.nullable = nullable;
-  expr->known = true;
-  expr->literal = NULL;
-  expr->column = false;
-  return rw_ok(rw) ? 0 : -1;
-}
-
-int rw_align(struct rw *rw, struct rw_expr *a, struct rw_expr *b) {
-  if (!a->known || !b->known || a->type.untyped || b->type.untyped) {
-    return 0;
-  }
-  struct tdsd_type meet = tdsd_type_meet(a->type, b->type);
-  if (same_shape(&a->type, &b->type)) {
-    return 0;
-  }
-  return (same_shape(&a->type, &meet) ? 0 : rw_cast(rw, a, &meet)) < 0 ||
-                 (same_shape(&b->type, &meet) ? 0 : rw_cast(rw, b, &meet)) < 0
-             ? -1
-             : 0;
-}
-
-/* Types in text, with the subset's own parser. */
-int rw_data_type(struct rw *rw, uint32_t size, struct tdsd_type *out_type) {
-  static const char *const missing[] = {
-      "text",        "ntext",     "image",     "xml",
-      "sql_variant", "geometry",  "geography", "hierarchyid",
-      "rowversion",  "timestamp", "json",      "vector"};
-  char name[192];
-  const struct tdsd_token *token = rw_token(rw);
-  const char *word = NULL;
-  if (!rw_at_name(rw)) {
-    return rw_bad(rw);
-  }
-  (void)rw_name(rw, &word);
-  if (strcasecmp(word, "sys") == 0 && rw_eat_sign(rw, ".")) {
-    token = rw_token(rw);
-    if (rw_name(rw, &word) < 0) {
-      return -1;
-    }
-  }
-  for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++) {
-    if (strcasecmp(missing[i], word) == 0) {
-      return rw_refuse(rw, missing[i]);
-    }
-  }
-  static const char *const pairs[][2] = {{"sysname", "nvarchar(128)"},
-                                         {"integer", "int"},
-                                         {"dec", "decimal"},
-                                         {"character", "char"}};
-  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-    word = strcasecmp(pairs[i][0], word) == 0 ? pairs[i][1] : word;
-  }
-  const char *numbers = "";
-  if (rw_eat_sign(rw, "(")) {
-    struct rw_text text = {0};
-    rw_add(rw, &text, "(");
-    while (!rw_is_sign(rw, ")")) {
-      const struct tdsd_token *part = rw_token(rw);
-      if (part->lexeme != TDSD_LEX_NUMBER && !rw_is(rw, "max") &&
-          !rw_is_sign(rw, ",")) {
-        return rw_bad(rw);
-      }
-      rw_add(rw, &text, rw_format(rw, "%.*s", (int)part->len, part->text));
-      rw->at++;
-    }
-    rw->at++;
-    rw_add(rw, &text, ")");
-    numbers = text.bytes;
-  }
-  if (!rw_ok(rw) || strlen(word) + strlen(numbers) >= sizeof name) {
-    return rw_bad(rw);
-  }
-  strcpy(name, word);
-  strcat(name, numbers);
-  if (tdsd_rw_type_scan(name, out_type) < 0) {
-    rw->fault->line = token->line;
-    return tdsd_fault_set(rw->fault, 243, 16,
-                          "Type %.128s is not a defined system type.", word);
-  }
-  if (out_type->kind == TDSD_FLOAT && numbers[0] != 0 &&
-      strtoul(numbers + 1, NULL, 10) <= 24) {
-    out_type->kind = TDSD_REAL;
-  }
-  if (out_type->kind <= TDSD_NVARCHAR && numbers[0] == 0 &&
-      strchr(name, '(') == NULL) {
-    out_type->size = size;
-  }
-  return 0;
-}
 
 /* Literals. */
 
@@ -353,7 +124,7 @@ static int variable(struct rw *rw, struct rw_expr *out) {
     if (rw_param(rw, true, (uint32_t)slot, &sql) < 0) {
       return -1;
     }
-    *out = expr_of(sql, tdsd_global_type((uint32_t)slot));
+    *out = rw_expr_of(sql, tdsd_global_type((uint32_t)slot));
     return 0;
   }
   int32_t slot = tdsd_batch_find(rw->batch, token->text, token->len);
@@ -367,7 +138,7 @@ static int variable(struct rw *rw, struct rw_expr *out) {
   if (rw_param(rw, false, (uint32_t)slot, &sql) < 0) {
     return -1;
   }
-  *out = expr_of(sql, rw->batch->variables[slot].value.type);
+  *out = rw_expr_of(sql, rw->batch->variables[slot].value.type);
   return 0;
 }
 
@@ -509,8 +280,8 @@ static int named(struct rw *rw, struct rw_expr *out) {
   }
   if (rw_is(rw, "current_timestamp")) {
     rw->at++;
-    *out = expr_of("tsql_once('getdate')",
-                   (struct tdsd_type){.kind = TDSD_DATETIME});
+    *out = rw_expr_of("tsql_once('getdate')",
+                      (struct tdsd_type){.kind = TDSD_DATETIME});
     return 0;
   }
   if (rw_name(rw, &name) < 0) {
@@ -592,7 +363,7 @@ static int cast_all(struct rw *rw,
                     const struct tdsd_type *to) {
   for (uint32_t i = 0; i < list->n; i++) {
     struct rw_expr *expr = &list->at[i];
-    if (!(same_shape(&expr->type, to) && !is_exact(to)) &&
+    if (!(rw_same_shape(&expr->type, to) && !rw_is_exact(to)) &&
         rw_cast(rw, expr, to) < 0) {
       return -1;
     }
@@ -739,7 +510,7 @@ static int negate(struct rw *rw, struct rw_expr *out) {
     return take_literal(rw, &value, out);
   }
   struct tdsd_type type = out->type;
-  *out = expr_of(
+  *out = rw_expr_of(
       rw_format(rw, "tsql_neg(%s, %s)", out->sql, rw_type(rw, &type)), type);
   return rw_ok(rw) ? 0 : -1;
 }
@@ -767,10 +538,10 @@ static int unary(struct rw *rw, struct rw_expr *out) {
                             "Operand data type %s is invalid for '~' operator.",
                             tdsd_kind_name(out->type.kind));
     }
-    *out =
-        expr_of(out->type.kind == TDSD_BIT ? rw_format(rw, "(1 - %s)", out->sql)
-                                           : rw_format(rw, "(~%s)", out->sql),
-                out->type);
+    *out = rw_expr_of(out->type.kind == TDSD_BIT
+                          ? rw_format(rw, "(1 - %s)", out->sql)
+                          : rw_format(rw, "(~%s)", out->sql),
+                      out->type);
     return rw_ok(rw) ? 0 : -1;
   }
   return minus ? negate(rw, out) : 0;
@@ -782,7 +553,7 @@ static int concat(struct rw *rw, struct rw_expr *a, const struct rw_expr *b) {
   if (tdsd_arith_type('+', &a->type, &b->type, &type, rw->fault) < 0) {
     return -1;
   }
-  *a = expr_of(rw_format(rw, "(%s || %s)", a->sql, b->sql), type);
+  *a = rw_expr_of(rw_format(rw, "(%s || %s)", a->sql, b->sql), type);
   return 0;
 }
 
@@ -798,10 +569,10 @@ static int bitwise(struct rw *rw,
                           tdsd_kind_name(a->type.kind),
                           tdsd_kind_name(b->type.kind), op);
   }
-  *a = expr_of(op == '^' ? rw_format(rw, "((%s | %s) - (%s & %s))", a->sql,
-                                     b->sql, a->sql, b->sql)
-                         : rw_format(rw, "(%s %c %s)", a->sql, op, b->sql),
-               type);
+  *a = rw_expr_of(op == '^' ? rw_format(rw, "((%s | %s) - (%s & %s))", a->sql,
+                                        b->sql, a->sql, b->sql)
+                            : rw_format(rw, "(%s %c %s)", a->sql, op, b->sql),
+                  type);
   return 0;
 }
 
@@ -821,7 +592,7 @@ static int combine(struct rw *rw,
     return rw_refuse(
         rw, rw_format(rw, "%c on a value whose type is not known", op));
   }
-  if (op == '+' && is_text(a) && is_text(b)) {
+  if (op == '+' && rw_is_text(a) && rw_is_text(b)) {
     return concat(rw, a, b);
   }
   if (strchr("&|^", op) != NULL) {
@@ -832,9 +603,10 @@ static int combine(struct rw *rw,
   }
   static const char *const names[] = {"add", "sub", "mul", "div", "mod"};
   const char *name = names[strchr("+-*/%", op) - "+-*/%"];
-  *a = expr_of(rw_format(rw, "tsql_%s(%s, %s, %s, %s)", name, a->sql,
-                         rw_type(rw, &a->type), b->sql, rw_type(rw, &b->type)),
-               type);
+  *a = rw_expr_of(rw_format(rw, "tsql_%s(%s, %s, %s, %s)", name, a->sql,
+                            rw_type(rw, &a->type), b->sql,
+                            rw_type(rw, &b->type)),
+                  type);
   return rw_ok(rw) ? 0 : -1;
 }
 
@@ -870,265 +642,4 @@ int rw_value(struct rw *rw, struct rw_expr *out) {
   }
   rw_leave(rw);
   return 0;
-}
-
-/* Conditions. */
-
-static int in_query(struct rw *rw,
-                    struct rw_expr *left,
-                    const char * not,
-                    const char **out_sql) {
-  struct rw_query query = {0};
-  if (rw_query(rw, NULL, NULL, &query) < 0 || rw_need_sign(rw, ")") < 0) {
-    return -1;
-  }
-  if (query.ncolumns > 1) {
-    return tdsd_fault_set(rw->fault, 116, 16,
-                          "Only one expression can be specified in the select "
-                          "list when the subquery is not introduced with "
-                          "EXISTS.");
-  }
-  const char *right = query.sql;
-  if (query.ncolumns == 1) {
-    struct rw_expr inner = {.sql = "v",
-                            .type = query.columns[0].type,
-                            .known = query.columns[0].known};
-    if (rw_align(rw, left, &inner) < 0) {
-      return -1;
-    }
-    if (strcmp(inner.sql, "v") != 0) {
-      right =
-          rw_format(rw, "WITH c(v) AS (%s) SELECT %s FROM c", right, inner.sql);
-    }
-  }
-  *out_sql =
-      rw_format(rw, "%s%s %sIN (%s)", left->sql, rw_collate(left), not, right);
-  return 0;
-}
-
-static int in_list(struct rw *rw,
-                   struct rw_expr *left,
-                   const char * not,
-                   const char **out_sql) {
-  struct rw_exprs list = {0};
-  struct rw_text text = {0};
-  struct tdsd_type meet = left->type;
-  bool known = left->known;
-  do {
-    struct rw_expr item;
-    if (rw_value(rw, &item) < 0 || rw_append(rw, &list, &item) < 0) {
-      return -1;
-    }
-    known = known && item.known;
-    meet = tdsd_type_meet(meet, item.type);
-  } while (rw_eat_sign(rw, ","));
-  if (rw_need_sign(rw, ")") < 0) {
-    return -1;
-  }
-  if (known && !same_shape(&left->type, &meet) &&
-      rw_cast(rw, left, &meet) < 0) {
-    return -1;
-  }
-  for (uint32_t i = 0; i < list.n; i++) {
-    if (known && !same_shape(&list.at[i].type, &meet) &&
-        rw_cast(rw, &list.at[i], &meet) < 0) {
-      return -1;
-    }
-    rw_add(rw, &text, i == 0 ? "" : ", ");
-    rw_add(rw, &text, list.at[i].sql);
-  }
-  *out_sql = rw_format(rw, "%s%s %sIN (%s)", left->sql, rw_collate(left), not,
-                       text.bytes);
-  return rw_ok(rw) ? 0 : -1;
-}
-
-static int in(struct rw *rw,
-              struct rw_expr *left,
-              const char * not,
-              const char **out_sql) {
-  if (rw_need_sign(rw, "(") < 0) {
-    return -1;
-  }
-  return rw_is(rw, "select") ? in_query(rw, left, not, out_sql)
-                             : in_list(rw, left, not, out_sql);
-}
-
-static int between(struct rw *rw,
-                   struct rw_expr *left,
-                   const char * not,
-                   const char **out_sql) {
-  struct rw_expr low;
-  struct rw_expr high;
-  struct rw_expr again = *left;
-  if (rw_value(rw, &low) < 0 || rw_need(rw, "and") < 0 ||
-      rw_value(rw, &high) < 0 || rw_align(rw, left, &low) < 0 ||
-      rw_align(rw, &again, &high) < 0) {
-    return -1;
-  }
-  *out_sql = rw_format(rw, "%s(%s%s >= %s AND %s%s <= %s)", not, left->sql,
-                       rw_collate(left), low.sql, again.sql, rw_collate(&again),
-                       high.sql);
-  return rw_ok(rw) ? 0 : -1;
-}
-
-static int as_text(struct rw *rw, struct rw_expr *expr) {
-  struct tdsd_type text = {.kind = TDSD_NVARCHAR, .size = TDSD_SIZE_MAX};
-  return is_text(expr) || expr->type.untyped || !expr->known
-             ? 0
-             : rw_cast(rw, expr, &text);
-}
-
-static int like(struct rw *rw,
-                struct rw_expr *left,
-                const char * not,
-                const char **out_sql) {
-  struct rw_expr pattern;
-  struct rw_expr escape = {.sql = "''"};
-  if (rw_value(rw, &pattern) < 0 ||
-      (rw_eat(rw, "escape") && rw_value(rw, &escape) < 0) ||
-      as_text(rw, left) < 0 || as_text(rw, &pattern) < 0) {
-    return -1;
-  }
-  *out_sql = rw_format(rw, "%stsql_like(%s, %s, %s)", not, left->sql,
-                       pattern.sql, escape.sql);
-  return rw_ok(rw) ? 0 : -1;
-}
-
-static int compare(struct rw *rw, struct rw_expr *left, const char **out_sql) {
-  static const char *const signs[][2] = {
-      {"=", "="}, {"<>", "<>"}, {"!=", "<>"}, {"<=", "<="}, {">=", ">="},
-      {"<", "<"}, {">", ">"},   {"!<", ">="}, {"!>", "<="}};
-  struct rw_expr right;
-  for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
-    if (!rw_eat_sign(rw, signs[i][0])) {
-      continue;
-    }
-    static const char *const quantifiers[] = {"all", "any", "some"};
-    for (size_t q = 0; q < 3; q++) {
-      if (rw_is(rw, quantifiers[q])) {
-        return rw_refuse(rw,
-                         rw_format(rw, "%s %s", signs[i][0], quantifiers[q]));
-      }
-    }
-    if (rw_value(rw, &right) < 0 || rw_align(rw, left, &right) < 0) {
-      return -1;
-    }
-    const char *how = left->type.untyped || !left->known ? rw_collate(&right)
-                                                         : rw_collate(left);
-    *out_sql =
-        rw_format(rw, "%s%s %s %s", left->sql, how, signs[i][1], right.sql);
-    return rw_ok(rw) ? 0 : -1;
-  }
-  return rw_bad(rw);
-}
-
-static int predicate(struct rw *rw, const char **out_sql) {
-  struct rw_expr left;
-  if (rw_value(rw, &left) < 0) {
-    return -1;
-  }
-  if (rw_eat(rw, "is")) {
-    bool not = rw_eat(rw, "not");
-    *out_sql = rw_format(rw, "%s IS %sNULL", left.sql, not ? "NOT " : "");
-    return rw_need(rw, "null");
-  }
-  const char *not = rw_eat(rw, "not") ? "NOT " : "";
-  if (rw_eat(rw, "in")) {
-    return in(rw, &left, not, out_sql);
-  }
-  if (rw_eat(rw, "between")) {
-    return between(rw, &left, not, out_sql);
-  }
-  if (rw_eat(rw, "like")) {
-    return like(rw, &left, not, out_sql);
-  }
-  return not [0] != 0 ? rw_bad(rw) : compare(rw, &left, out_sql);
-}
-
-static int exists(struct rw *rw, const char **out_sql) {
-  struct rw_query query = {0};
-  if (rw_need_sign(rw, "(") < 0 || rw_query(rw, NULL, NULL, &query) < 0 ||
-      rw_need_sign(rw, ")") < 0) {
-    return -1;
-  }
-  *out_sql = rw_format(rw, "EXISTS (%s)", query.sql);
-  return rw_ok(rw) ? 0 : -1;
-}
-
-/* A parenthesis holds a condition unless an operator on values follows it. */
-static bool opens_condition(const struct rw *rw) {
-  static const char *const words[] = {"is",  "in",   "between",
-                                      "not", "like", "collate"};
-  if (!rw_is_sign(rw, "(") || tdsd_lex_is(rw_ahead(rw, 1), "select")) {
-    return false;
-  }
-  const struct tdsd_token *behind = &rw->tokens[rw_behind(rw, rw->at)];
-  for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-    if (tdsd_lex_is(behind, words[i])) {
-      return false;
-    }
-  }
-  return behind->lexeme != TDSD_LEX_SIGN || tdsd_lex_is_sign(behind, ")") ||
-         tdsd_lex_is_sign(behind, ",") || tdsd_lex_is_sign(behind, ";");
-}
-
-static int negation(struct rw *rw, const char **out_sql) {
-  const char *inner = "";
-  if (rw_eat(rw, "not")) {
-    if (rw_enter(rw) < 0 || negation(rw, &inner) < 0) {
-      return -1;
-    }
-    rw_leave(rw);
-    *out_sql = rw_format(rw, "NOT (%s)", inner);
-    return rw_ok(rw) ? 0 : -1;
-  }
-  if (rw_eat(rw, "exists")) {
-    return exists(rw, out_sql);
-  }
-  if (opens_condition(rw)) {
-    rw->at++;
-    if (rw_condition(rw, &inner) < 0 || rw_need_sign(rw, ")") < 0) {
-      return -1;
-    }
-    *out_sql = rw_format(rw, "(%s)", inner);
-    return rw_ok(rw) ? 0 : -1;
-  }
-  return predicate(rw, out_sql);
-}
-
-static int conjunction(struct rw *rw, const char **out_sql) {
-  struct rw_text text = {0};
-  const char *part = "";
-  if (negation(rw, &part) < 0) {
-    return -1;
-  }
-  rw_add(rw, &text, part);
-  while (rw_eat(rw, "and")) {
-    if (negation(rw, &part) < 0) {
-      return -1;
-    }
-    rw_add(rw, &text, " AND ");
-    rw_add(rw, &text, part);
-  }
-  *out_sql = text.bytes;
-  return rw_ok(rw) ? 0 : -1;
-}
-
-int rw_condition(struct rw *rw, const char **out_sql) {
-  struct rw_text text = {0};
-  const char *part = "";
-  if (rw_enter(rw) < 0 || conjunction(rw, &part) < 0) {
-    return -1;
-  }
-  rw_add(rw, &text, part);
-  while (rw_eat(rw, "or")) {
-    if (conjunction(rw, &part) < 0) {
-      return -1;
-    }
-    rw_add(rw, &text, " OR ");
-    rw_add(rw, &text, part);
-  }
-  *out_sql = text.bytes;
-  rw_leave(rw);
-  return rw_ok(rw) ? 0 : -1;
 }

@@ -87,7 +87,7 @@ struct rw {
   const struct tdsd_state *state;
   struct rw_scope *scope;
   struct rw_cte *ctes;
-  const char *target; /* of an UPDATE, while its FROM is read */
+  const char *target;   /* of an UPDATE, while its FROM is read */
   bool aggregates;      /* one has been seen in the query at hand */
   bool inside;          /* within an aggregate */
   struct rw_exprs refs; /* columns outside aggregates */
@@ -132,11 +132,18 @@ const char *rw_literal(struct rw *rw, const struct tdsd_value *value);
 int rw_append(struct rw *rw, struct rw_exprs *list, const struct rw_expr *expr);
 int rw_param(struct rw *rw, bool global, uint32_t slot, const char **out_sql);
 
-/* Expressions (server_rewrite_expr.c). */
+/* Expressions (server_rewrite_expr.c, _cast.c, _condition.c, _call.c). */
 int rw_value(struct rw *rw, struct rw_expr *out);
 int rw_condition(struct rw *rw, const char **out_sql);
 int rw_call(struct rw *rw, const char *name, struct rw_expr *out);
 int rw_data_type(struct rw *rw, uint32_t size, struct tdsd_type *out_type);
+/* A nullable expression of a type that is known. */
+struct rw_expr rw_expr_of(const char *sql, struct tdsd_type type);
+bool rw_is_text(const struct rw_expr *expr);
+/* Decimals and money, which are kept as text. */
+bool rw_is_exact(const struct tdsd_type *type);
+/* Whether values of both types look the same to SQLite. */
+bool rw_same_shape(const struct tdsd_type *a, const struct tdsd_type *b);
 /* Gives an expression a type, with tsql_cast where its own differs. */
 int rw_cast(struct rw *rw, struct rw_expr *expr, const struct tdsd_type *to);
 /* As an assignment does: what does not fit is an error, not cut. */
@@ -151,7 +158,29 @@ const char *rw_collate(const struct rw_expr *expr);
 /* The expression with its collation, for places that compare. */
 const char *rw_sorted(struct rw *rw, const struct rw_expr *expr);
 
-/* Queries (server_rewrite_query.c).  store: columns that the rows go into, or
+/* One SELECT without its ORDER BY. */
+struct rw_arm {
+  const char *join; /* "", " UNION ALL ", ... */
+  const char *distinct;
+  const char *top; /* LIMIT, or NULL */
+  struct rw_items items;
+  const char *rest; /* FROM, WHERE, GROUP BY, HAVING */
+  struct rw_scope *scope;
+  struct rw_arm *next;
+  struct rw_exprs groups;
+  struct rw_exprs refs; /* columns outside aggregates */
+  bool grouped;         /* GROUP BY, or aggregates in the select list */
+  bool assigns;
+  bool values; /* a row of VALUES */
+};
+
+/* The select list (server_rewrite_items.c). */
+int rw_read_items(struct rw *rw, struct rw_arm *arm);
+int rw_append_item(struct rw *rw,
+                   struct rw_items *items,
+                   const struct rw_item *item);
+
+/* Queries (server_rewrite_query.c, _from.c, _cte.c).  store: columns that the rows go into, or
  * NULL.  defining: the CTE that the query defines, or NULL. */
 struct rw_query {
   const char *sql;

@@ -533,7 +533,6 @@ static int create_index(struct rw *rw, bool unique) {
   struct columns columns = {0};
   const char *name = NULL;
   const char *on = NULL;
-  const char *where = "";
   clustered(rw);
   if (rw_need(rw, "index") < 0 || rw_name(rw, &name) < 0 ||
       rw_need(rw, "on") < 0 || rw_table(rw, &on, &table) < 0 ||
@@ -551,10 +550,10 @@ static int create_index(struct rw *rw, bool unique) {
   }
   schema_change(rw, "CREATE INDEX", on);
   rw->out->sql =
-      rw_format(rw, "CREATE %sINDEX %s.%s ON %s (%s)%s;",
-                unique ? "UNIQUE " : "", on[0] == '#' ? "temp" : "main",
+      rw_format(rw, "CREATE %sINDEX %s.%s ON %s (%s);", unique ? "UNIQUE " : "",
+                on[0] == '#' ? "temp" : "main",
                 rw_quote(rw, rw_format(rw, "%s.%s", on, name)),
-                rw_quote(rw, on), columns.quoted, where);
+                rw_quote(rw, on), columns.quoted);
   return rw_ok(rw) ? 0 : -1;
 }
 

@@ -33,4 +33,20 @@ int tdsd_lite_bind(sqlite3_stmt *stmt,
                    int index,
                    const struct tdsd_value *value);
 
+/* For the files of the functions. */
+
+struct tdsd_lite_env *lite_env_of(sqlite3_context *context);
+/* Before a call: nothing has failed, the scratch memory is empty. */
+void lite_begin(struct tdsd_lite_env *env);
+/* The statement fails with the environment's fault; SQLite only needs to know
+ * that it does. */
+void lite_fail(sqlite3_context *context);
+void lite_give(sqlite3_context *context, const struct tdsd_value *value);
+/* A letter without its case: ASCII, Latin, Greek and Cyrillic. */
+uint32_t lite_fold(uint32_t c);
+/* value LIKE pattern ESCAPE escape. */
+void lite_fn_like(sqlite3_context *context, int n, sqlite3_value **args);
+int lite_add_aggregates(sqlite3 *db, struct tdsd_lite_env *env);
+int lite_add_collations(sqlite3 *db);
+
 #endif
