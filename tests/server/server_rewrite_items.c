@@ -86,9 +86,8 @@ static int star(struct rw *rw, struct rw_items *items, const char *table) {
 static int item_alias(struct rw *rw, struct rw_item *item) {
   static const char *const words[] = {"except", "intersect", "offset",
                                       "into",   "window",    "within"};
-  const struct tdsd_token *token = rw_token(rw);
   bool as = rw_eat(rw, "as");
-  token = rw_token(rw);
+  const struct tdsd_token *token = rw_token(rw);
   bool text =
       token->lexeme == TDSD_LEX_STRING || token->lexeme == TDSD_LEX_WIDE;
   for (size_t i = 0; i < sizeof words / sizeof words[0] && !as; i++) {
