@@ -124,6 +124,7 @@ struct gathered {
   json_t *messages;
   json_t *rows; /* of the result under way; borrowed */
   const struct weir_column *columns;
+  uint32_t stride;
 };
 
 static const struct weir_column *column_at(const struct weir_item *item,
@@ -145,6 +146,7 @@ static void take_meta(struct gathered *to, const struct weir_item *item) {
       to->results, json_pack("{s:o,s:o}", "columns", columns, "rows", rows));
   to->rows = rows;
   to->columns = item->columns;
+  to->stride = item->columns_stride;
 }
 
 static void take_rows(struct gathered *to, const struct weir_item *item) {
@@ -152,8 +154,7 @@ static void take_rows(struct gathered *to, const struct weir_item *item) {
     json_t *row = json_array();
     for (uint32_t c = 0; c < item->n_columns; c++) {
       const struct weir_column *column =
-          (const void *)((const char *)to->columns +
-                         (size_t)c * to->columns->struct_size);
+          (const void *)((const char *)to->columns + (size_t)c * to->stride);
       (void)json_array_append_new(
           row, value_of(column, &item->cells[r * item->n_columns + c]));
     }

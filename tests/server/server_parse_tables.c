@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statements on tables are taken as text, for whoever has the tables; only their
  * syntax is looked at, because a batch with an error in it does not begin. */
-#include <stdio.h>
 #include <string.h>
 
 #include "server_parse.h"
@@ -83,7 +82,9 @@ static int take_query(struct tdsd_parser *parser,
   if (sql == NULL || op == NULL) {
     return tdsd_parse_no_memory(parser);
   }
-  (void)snprintf(sql, room, "%s%.*s%s", before, (int)len, text, behind);
+  memcpy(sql, before, strlen(before) + 1);
+  memcpy(sql + strlen(before), text, len);
+  memcpy(sql + strlen(before) + len, behind, strlen(behind) + 1);
   op->slot = slot;
   op->text = sql;
   struct tdsd_rw_input input = {
