@@ -87,7 +87,7 @@ enum tdsd_op_kind {
   TDSD_OP_WAITFOR,   /* exprs[0]: the delay as text */
   TDSD_OP_EXEC,      /* name, arguments; slot: @rc or TDSD_NO_SLOT */
   TDSD_OP_EXEC_TEXT, /* exprs[0]: the text of EXEC (...) */
-  TDSD_OP_TABLES,  /* text: a statement on tables, as it was written */
+  TDSD_OP_TABLES,    /* text: a statement on tables, as it was written */
   TDSD_OP_UNKNOWN,   /* a statement on a table; name: 208 */
   TDSD_OP_CREATE,    /* name; text: its columns */
   TDSD_OP_DROP,      /* name; with_log: IF EXISTS */
