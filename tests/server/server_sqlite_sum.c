@@ -9,21 +9,34 @@ struct total {
   bool bad; /* more than 38 digits */
   bool negative;
   uint8_t scale;
-  tdsd_u128 magnitude;
+  uint64_t
+      low; /* of the magnitude, in halves: SQLite's memory is aligned for */
+  uint64_t high; /* eight bytes only */
 };
 
+static tdsd_u128 magnitude_of(const struct total *total) {
+  return (tdsd_u128)total->high << 64 | total->low;
+}
+
+static void set_magnitude(struct total *total, tdsd_u128 magnitude) {
+  total->low = (uint64_t)magnitude;
+  total->high = (uint64_t)(magnitude >> 64);
+}
+
 static void add_to(struct total *total, bool negative, tdsd_u128 magnitude) {
+  tdsd_u128 sum = magnitude_of(total);
   if (total->negative == negative) {
-    total->bad = total->bad || total->magnitude + magnitude < magnitude ||
-                 total->magnitude + magnitude >= tdsd_pow10(38);
-    total->magnitude += magnitude;
-  } else if (magnitude > total->magnitude) {
-    total->magnitude = magnitude - total->magnitude;
+    total->bad = total->bad || sum + magnitude < magnitude ||
+                 sum + magnitude >= tdsd_pow10(38);
+    sum += magnitude;
+  } else if (magnitude > sum) {
+    sum = magnitude - sum;
     total->negative = negative;
   } else {
-    total->magnitude -= magnitude;
+    sum -= magnitude;
   }
-  total->negative = total->negative && total->magnitude != 0;
+  total->negative = total->negative && sum != 0;
+  set_magnitude(total, sum);
 }
 
 static void total_add(sqlite3_context *context,
@@ -41,7 +54,9 @@ static void total_add(sqlite3_context *context,
     return;
   }
   if (value.type.scale > total->scale) {
-    total->magnitude *= tdsd_pow10((unsigned)value.type.scale - total->scale);
+    set_magnitude(total,
+                  magnitude_of(total) *
+                      tdsd_pow10((unsigned)value.type.scale - total->scale));
     total->scale = value.type.scale;
   }
   value.magnitude *= tdsd_pow10((unsigned)total->scale - value.type.scale);
@@ -85,7 +100,7 @@ static void total_result(sqlite3_context *context,
   struct tdsd_value value = {
       .type = {.kind = TDSD_DECIMAL, .precision = 38, .scale = total->scale},
       .negative = total->negative,
-      .magnitude = total->magnitude,
+      .magnitude = magnitude_of(total),
       .bytes = ""};
   if (total->bad) {
     total_overflow(context, kind);

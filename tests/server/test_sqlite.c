@@ -116,6 +116,24 @@ Test(sqlite, comparison_of_exact_numbers_is_exact) {
               1);
 }
 
+Test(sqlite, sums_and_averages_are_exact) {
+  run("CREATE TABLE d (a decimal(20,4), i int, m money, f float)");
+  run("INSERT d VALUES (0.1, 1, 1.0001, 0.5), (0.2, 2, 2, 1.5), (-0.05, -9, "
+      "-0.5, NULL), (NULL, NULL, NULL, NULL)");
+  expect_rows("SELECT s FROM (SELECT SUM(a) AS s, AVG(i) AS i, SUM(m) AS m, "
+              "AVG(f) AS f FROM d) AS x WHERE s = 0.25 AND i = -2 AND m = "
+              "2.5001 AND f = 1",
+              1);
+  expect_rows(
+      "SELECT r FROM (SELECT SUM(i) OVER (ORDER BY a ROWS BETWEEN 1 "
+      "PRECEDING AND CURRENT ROW) AS r FROM d WHERE i IS NOT NULL) AS x "
+      "WHERE r IN (-9, -8, 3)",
+      3);
+  run("INSERT d (i) VALUES (2147483647)");
+  run("INSERT d (i) VALUES (2147483647)");
+  expect_error("SELECT SUM(i) FROM d", 8115);
+}
+
 Test(sqlite, texts_are_compared_without_case_and_blanks_at_the_end) {
   make_table();
   expect_rows("SELECT id FROM t WHERE name = 'ONE  '", 1);
