@@ -51,7 +51,7 @@ static const struct tds_error_rule table[] = {
     {596, 0, ANY, 0, 0, CONN, NETWORK, NO}, /* session killed */
     {701, 0, RUN, 0, 0, STATEMENT, RESOURCE, AGAIN},
     {802, 0, RUN, 0, 0, STATEMENT, RESOURCE, AGAIN},
-    {911, 0, LOGIN, 0, 0, CONFIG, BADCONFIG, NO},      /* no such database */
+    {911, 0, LOGIN, 0, 0, CONFIG, BADCONFIG, NO}, /* no such database */
     {976, 0, ANY, 0, 0, CONN, FAILOVER, ELSE},
     {978, 0, ANY, 0, 0, CONN, FAILOVER, ELSE},
     {979, 0, ANY, 0, 0, CONN, FAILOVER, ELSE},

@@ -701,9 +701,9 @@ Test(tls, binds_to_the_session_in_1_2) {
     size_t n = resumed ? SSL_get_finished(s.peer, theirs, sizeof theirs)
                        : SSL_get_peer_finished(s.peer, theirs, sizeof theirs);
     cr_assert_eq(weir__tls_resumed(s.client), resumed);
-    cr_assert_eq(
-        weir__tls_binding(s.client, WEIR_DRV_TLS_BIND_UNIQUE, ours, sizeof ours),
-        (int64_t)n);
+    cr_assert_eq(weir__tls_binding(s.client, WEIR_DRV_TLS_BIND_UNIQUE, ours,
+                                   sizeof ours),
+                 (int64_t)n);
     cr_assert_arr_eq(ours, theirs, n);
     end_keeping_server(&s);
   }
