@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "server_const.h"
 #include "server_option.h"
 
 /* Between two calls of one message others get their turn. */

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server_const.h"
 #include "server_text.h"
 
 #define ARGS_MAX 16u

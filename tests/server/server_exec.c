@@ -3,7 +3,6 @@
  * client's, one level deeper. */
 #include <string.h>
 
-#include "server_const.h"
 #include "server_sql.h"
 
 static int no_memory(struct tdsd_exec *exec) {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server_const.h"
 #include "server_fault_read.h"
 
 int tdsd_fault_expected(struct tdsd_fault_reading *reading,

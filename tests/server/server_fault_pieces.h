@@ -51,4 +51,10 @@ size_t tdsd_pieces_env(const struct tdsd_pieces *pieces, uint8_t type);
 size_t tdsd_pieces_place(const struct tdsd_pieces *pieces,
                          enum tdsd_fault_place place);
 
+/* What the faults returnvalue and returnstatus say (server_fault_output.c). */
+void tdsd_pieces_edit_values(struct tdsd_pieces *pieces,
+                             const struct tdsd_fault_rule *rule);
+void tdsd_pieces_edit_status(struct tdsd_pieces *pieces,
+                             const struct tdsd_fault_rule *rule);
+
 #endif

@@ -2,7 +2,6 @@
 #include "server_flow.h"
 
 #include "server_collation.h"
-#include "server_const.h"
 #include "server_text.h"
 #include "server_types.h"
 

@@ -3,8 +3,6 @@
 
 #include <strings.h>
 
-#include "server_const.h"
-
 static const struct {
   const char *name;
   uint8_t least, most;

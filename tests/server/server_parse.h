@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* From T-SQL text to a batch.  server_parse.c holds the tools and small
  * statements, server_parse_set.c, _flow.c, _exec.c and _object.c those they are named
- * for, server_parse_select.c queries, server_parse_expr.c, _literal.c and _type.c
- * what they are made of. */
+ * for, server_parse_select.c queries, server_parse_expr.c, _call.c, _literal.c and
+ * _type.c what they are made of. */
 #ifndef TDSD_SERVER_PARSE_H
 #define TDSD_SERVER_PARSE_H
 
@@ -59,6 +59,13 @@ void tdsd_parse_leave(struct tdsd_parser *parser);
 
 int tdsd_parse_value(struct tdsd_parser *parser, struct tdsd_expr **out_expr);
 int tdsd_parse_literal(struct tdsd_parser *parser, struct tdsd_expr **out_expr);
+/* What starts with a name: CAST, CONVERT, a call, a column. */
+int tdsd_parse_named(struct tdsd_parser *parser, struct tdsd_expr **out_expr);
+/* An expression at the token at hand, with room for nargs others.
+ * Returns NULL without memory. */
+struct tdsd_expr *tdsd_parse_new(struct tdsd_parser *parser,
+                                 enum tdsd_expr_kind kind,
+                                 uint32_t nargs);
 int tdsd_parse_condition(struct tdsd_parser *parser,
                          struct tdsd_expr **out_expr);
 int tdsd_parse_type(struct tdsd_parser *parser,

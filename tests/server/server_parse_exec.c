@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* EXEC [@rc =] procedure [[@name =] value [OUTPUT], ...] and EXEC (text). */
 
-#include "server_const.h"
 #include "server_eval.h"
 #include "server_parse.h"
 

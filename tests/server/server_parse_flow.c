@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks, branches, loops, TRY and CATCH, transactions. */
-#include "server_const.h"
 #include "server_parse.h"
 #include "server_sql.h"
 

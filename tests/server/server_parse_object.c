@@ -2,7 +2,6 @@
 /* CREATE, DROP, DBCC, KILL, EXECUTE AS and REVERT. */
 #include <string.h>
 
-#include "server_const.h"
 #include "server_parse.h"
 
 int tdsd_parse_columns(struct tdsd_parser *parser, const char **out_text) {

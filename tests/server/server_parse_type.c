@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "server_const.h"
 #include "server_parse.h"
 
 /* Names of types and what they stand for; size 1 means a length may follow, 2

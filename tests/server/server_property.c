@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server_const.h"
 #include "server_function.h"
 #include "server_option.h"
 #include "server_reply.h"

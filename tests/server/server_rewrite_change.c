@@ -1,122 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* INSERT, UPDATE, DELETE and TRUNCATE TABLE. */
+/* UPDATE, DELETE and TRUNCATE TABLE. */
 #include <string.h>
 #include <strings.h>
 
 #include "server_const.h"
 #include "server_rewrite_impl.h"
 
-#define CMD_INSERT 0x00C3u
 #define CMD_DELETE 0x00C4u
 #define CMD_UPDATE 0x00C5u
 
-static void changes(struct rw *rw,
-                    const char *verb,
-                    uint32_t command,
-                    const char *table) {
+void rw_changes(struct rw *rw,
+                const char *verb,
+                uint32_t command,
+                const char *table) {
   rw->out->kind = TDSD_RW_CHANGES;
   rw->out->verb = verb;
   rw->out->command = command;
   rw->out->table = table;
 }
 
-static int refuse_top(struct rw *rw, const char *what) {
+int rw_refuse_top(struct rw *rw, const char *what) {
   return rw_is(rw, "top") ? rw_refuse(rw, what) : 0;
 }
 
-static int refuse_output(struct rw *rw) {
+int rw_refuse_output(struct rw *rw) {
   return rw_is(rw, "output") ? rw_refuse(rw, "OUTPUT") : 0;
 }
 
-static const struct tdsd_rw_column *find_column(
-    const struct tdsd_rw_table *table,
-    const char *name) {
-  for (uint32_t i = 0; table != NULL && i < table->ncolumns; i++) {
-    if (strcasecmp(table->columns[i].name, name) == 0) {
-      return &table->columns[i];
-    }
-  }
-  return NULL;
-}
-
-static int add_target(struct rw *rw,
-                      struct rw_into *into,
-                      const struct tdsd_rw_column *column) {
-  for (uint32_t i = 0; i < into->ncolumns; i++) {
-    if (into->columns[i] == column) {
-      return tdsd_fault_set(rw->fault, 264, 16,
-                            "The column name '%.128s' is specified more than "
-                            "once in the SET clause or column list of an "
-                            "INSERT.",
-                            column->name);
-    }
-  }
-  if (into->ncolumns == TDSD_CAP_COLUMNS) {
-    return rw_bad(rw);
-  }
-  into->columns[into->ncolumns++] = column;
-  return 0;
-}
-
-static bool may_insert_identity(const struct rw *rw, const char *table) {
-  return rw->state != NULL &&
-         strcasecmp(tdsd_state_get(rw->state, "identity_insert", ""), table) ==
-             0;
-}
-
-/* (a, b), or all columns but the identity. */
-static int target_columns(struct rw *rw,
-                          const struct tdsd_rw_table *table,
-                          struct rw_into *into) {
-  bool listed = rw_is_sign(rw, "(") && !tdsd_lex_is(rw_ahead(rw, 1), "select");
-  if (!listed) {
-    for (uint32_t i = 0; table != NULL && i < table->ncolumns; i++) {
-      if (!table->columns[i].identity &&
-          add_target(rw, into, &table->columns[i]) < 0) {
-        return -1;
-      }
-    }
-    return 0;
-  }
-  rw->at++;
-  do {
-    const char *name = NULL;
-    uint32_t line = rw_token(rw)->line;
-    if (rw_name(rw, &name) < 0) {
-      return -1;
-    }
-    const struct tdsd_rw_column *column = find_column(table, name);
-    if (column == NULL && rw->catalog != NULL) {
-      rw->fault->line = line;
-      return tdsd_fault_set(rw->fault, 207, 16, "Invalid column name '%.128s'.",
-                            name);
-    }
-    if (column != NULL && column->identity &&
-        !may_insert_identity(rw, into->table)) {
-      return tdsd_fault_set(rw->fault, 544, 16,
-                            "Cannot insert explicit value for identity column "
-                            "in table '%.128s' when IDENTITY_INSERT is set to "
-                            "OFF.",
-                            into->table);
-    }
-    if (column != NULL && add_target(rw, into, column) < 0) {
-      return -1;
-    }
-  } while (rw_eat_sign(rw, ","));
-  return rw_need_sign(rw, ")");
-}
-
-static const char *column_list(struct rw *rw, const struct rw_into *into) {
-  struct rw_text text = {0};
-  for (uint32_t i = 0; i < into->ncolumns; i++) {
-    rw_add(rw, &text, i == 0 ? "(" : ", ");
-    rw_add(rw, &text, rw_quote(rw, into->columns[i]->name));
-  }
-  rw_add(rw, &text, into->ncolumns == 0 ? "" : ") ");
-  return text.bytes;
-}
-
-static bool takes_identity(const struct tdsd_rw_table *table) {
+bool rw_takes_identity(const struct tdsd_rw_table *table) {
   bool identity = false;
   for (uint32_t i = 0; table != NULL && i < table->ncolumns; i++) {
     identity = identity || table->columns[i].identity;
@@ -124,62 +35,14 @@ static bool takes_identity(const struct tdsd_rw_table *table) {
   return identity;
 }
 
-int rw_insert(struct rw *rw, const char *with) {
-  const struct tdsd_rw_table *table = NULL;
-  struct rw_into into = {0};
-  struct rw_query query = {0};
-  const char *name = NULL;
-  if (refuse_top(rw, "INSERT TOP") < 0) {
-    return -1;
+const struct tdsd_rw_column *rw_find_column(const struct tdsd_rw_table *table,
+                                            const char *name) {
+  for (uint32_t i = 0; table != NULL && i < table->ncolumns; i++) {
+    if (strcasecmp(table->columns[i].name, name) == 0) {
+      return &table->columns[i];
+    }
   }
-  (void)rw_eat(rw, "into");
-  into.columns =
-      tdsd_arena_take(rw->arena, TDSD_CAP_COLUMNS * sizeof *into.columns);
-  if (into.columns == NULL) {
-    return rw_no_memory(rw);
-  }
-  if (rw_table(rw, &name, &table) < 0) {
-    return -1;
-  }
-  into.table = name;
-  if (rw_is(rw, "with") && tdsd_lex_is_sign(rw_ahead(rw, 1), "(")) {
-    rw->at = rw_behind(rw, rw->at + 1);
-  }
-  if (target_columns(rw, table, &into) < 0 || refuse_output(rw) < 0) {
-    return -1;
-  }
-  changes(rw, "INSERT", CMD_INSERT, name);
-  rw->out->identity = takes_identity(table);
-  if (rw_eat(rw, "default")) {
-    rw->out->sql = rw_format(rw, "%sINSERT INTO %s DEFAULT VALUES", with,
-                             rw_table_sql(rw, name));
-    return rw_need(rw, "values");
-  }
-  if (rw_is(rw, "exec") || rw_is(rw, "execute")) {
-    return rw_refuse(rw, "INSERT ... EXEC");
-  }
-  bool values = rw_is(rw, "values");
-  int rc = rw_query(rw, &into, NULL, &query);
-  if (rc < 0 && values && rw->fault->number == 120) {
-    return tdsd_fault_set(rw->fault, 109, 15,
-                          "There are more columns in the INSERT statement than "
-                          "values specified in the VALUES clause. The number "
-                          "of values in the VALUES clause must match the "
-                          "number of columns specified in the INSERT "
-                          "statement.");
-  }
-  if (rc < 0 && values && rw->fault->number == 121) {
-    return tdsd_fault_set(rw->fault, 110, 15,
-                          "There are fewer columns in the INSERT statement "
-                          "than values specified in the VALUES clause. The "
-                          "number of values in the VALUES clause must match "
-                          "the number of columns specified in the INSERT "
-                          "statement.");
-  }
-  rw->out->sql =
-      rw_format(rw, "%sINSERT INTO %s %s%s", with, rw_table_sql(rw, name),
-                column_list(rw, &into), query.sql);
-  return rc < 0 || !rw_ok(rw) ? -1 : 0;
+  return NULL;
 }
 
 /* SET a = 1, t.b = b + 1, c += 1. */
@@ -200,7 +63,7 @@ static int assignment(struct rw *rw,
       return -1;
     }
   } while (rw_eat_sign(rw, "."));
-  const struct tdsd_rw_column *column = find_column(table, column_name);
+  const struct tdsd_rw_column *column = rw_find_column(table, column_name);
   rw->fault->line = line;
   if (column == NULL && rw->catalog != NULL) {
     return tdsd_fault_set(rw->fault, 207, 16, "Invalid column name '%.128s'.",
@@ -330,21 +193,22 @@ static const char *and_words(const char *a, const char *b) {
 }
 
 int rw_update(struct rw *rw, const char *with) {
-  struct rw_scope scope = {0};
   struct target target = {0};
   struct rw_text set = {0};
   const char *name = NULL;
   const char *whole = NULL;
   const char *condition = "";
   uint32_t behind = 0;
-  if (refuse_top(rw, "UPDATE TOP") < 0 ||
+  if (rw_refuse_top(rw, "UPDATE TOP") < 0 ||
       rw_table_name(rw, &name, &whole) < 0) {
     return -1;
   }
   if (rw_is(rw, "with") && tdsd_lex_is_sign(rw_ahead(rw, 1), "(")) {
     rw->at = rw_behind(rw, rw->at + 1);
   }
-  rw->scope = &scope;
+  if (rw_open_scope(rw) < 0) {
+    return -1;
+  }
   uint32_t place = find_from(rw);
   rw->target = name;
   if (rw_need(rw, "set") < 0 ||
@@ -358,7 +222,7 @@ int rw_update(struct rw *rw, const char *with) {
       return -1;
     }
   } while (rw_eat_sign(rw, ","));
-  if (refuse_output(rw) < 0) {
+  if (rw_refuse_output(rw) < 0) {
     return -1;
   }
   if (place != 0) {
@@ -370,7 +234,7 @@ int rw_update(struct rw *rw, const char *with) {
   if (where(rw, &condition) < 0) {
     return -1;
   }
-  changes(rw, "UPDATE", CMD_UPDATE, target.name);
+  rw_changes(rw, "UPDATE", CMD_UPDATE, target.name);
   const char *link =
       target.link == NULL
           ? ""
@@ -402,13 +266,12 @@ static int delete_joined(struct rw *rw,
 }
 
 int rw_delete(struct rw *rw, const char *with) {
-  struct rw_scope scope = {0};
   struct target target = {0};
   const char *name = NULL;
   const char *whole = NULL;
   const char *condition = "";
   uint32_t behind = 0;
-  if (refuse_top(rw, "DELETE TOP") < 0) {
+  if (rw_refuse_top(rw, "DELETE TOP") < 0) {
     return -1;
   }
   (void)rw_eat(rw, "from");
@@ -419,10 +282,12 @@ int rw_delete(struct rw *rw, const char *with) {
   if (rw_is(rw, "with") && tdsd_lex_is_sign(rw_ahead(rw, 1), "(")) {
     rw->at = rw_behind(rw, rw->at + 1);
   }
-  if (refuse_output(rw) < 0) {
+  if (rw_refuse_output(rw) < 0) {
     return -1;
   }
-  rw->scope = &scope;
+  if (rw_open_scope(rw) < 0) {
+    return -1;
+  }
   uint32_t place = rw_is(rw, "from") ? rw->at : 0;
   rw->fault->line = line;
   if (read_from(rw, name, place, &behind, &target) < 0) {
@@ -432,7 +297,7 @@ int rw_delete(struct rw *rw, const char *with) {
   if (where(rw, &condition) < 0) {
     return -1;
   }
-  changes(rw, "DELETE", CMD_DELETE, target.name);
+  rw_changes(rw, "DELETE", CMD_DELETE, target.name);
   if (place != 0) {
     return delete_joined(rw, with, &target, condition);
   }
@@ -452,7 +317,7 @@ int rw_truncate(struct rw *rw) {
   rw->out->verb = "TRUNCATE TABLE";
   rw->out->table = name;
   rw->out->sql = rw_format(rw, "DELETE FROM %s;", rw_table_sql(rw, name));
-  if (takes_identity(table)) {
+  if (rw_takes_identity(table)) {
     struct tdsd_value text = {
         .type = {.kind = TDSD_NVARCHAR}, .bytes = name, .len = strlen(name)};
     rw->out->sql = rw_format(

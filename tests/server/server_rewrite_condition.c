@@ -6,7 +6,7 @@
 
 static int in_query(struct rw *rw,
                     struct rw_expr *left,
-                    const char * not,
+                    const char *negation,
                     const char **out_sql) {
   struct rw_query query = {0};
   if (rw_query(rw, NULL, NULL, &query) < 0 || rw_need_sign(rw, ")") < 0) {
@@ -31,14 +31,14 @@ static int in_query(struct rw *rw,
           rw_format(rw, "WITH c(v) AS (%s) SELECT %s FROM c", right, inner.sql);
     }
   }
-  *out_sql =
-      rw_format(rw, "%s%s %sIN (%s)", left->sql, rw_collate(left), not, right);
+  *out_sql = rw_format(rw, "%s%s %sIN (%s)", left->sql, rw_collate(left),
+                       negation, right);
   return 0;
 }
 
 static int in_list(struct rw *rw,
                    struct rw_expr *left,
-                   const char * not,
+                   const char *negation,
                    const char **out_sql) {
   struct rw_exprs list = {0};
   struct rw_text text = {0};
@@ -67,25 +67,25 @@ static int in_list(struct rw *rw,
     rw_add(rw, &text, i == 0 ? "" : ", ");
     rw_add(rw, &text, list.at[i].sql);
   }
-  *out_sql = rw_format(rw, "%s%s %sIN (%s)", left->sql, rw_collate(left), not,
-                       text.bytes);
+  *out_sql = rw_format(rw, "%s%s %sIN (%s)", left->sql, rw_collate(left),
+                       negation, text.bytes);
   return rw_ok(rw) ? 0 : -1;
 }
 
 static int in(struct rw *rw,
               struct rw_expr *left,
-              const char * not,
+              const char *negation,
               const char **out_sql) {
   if (rw_need_sign(rw, "(") < 0) {
     return -1;
   }
-  return rw_is(rw, "select") ? in_query(rw, left, not, out_sql)
-                             : in_list(rw, left, not, out_sql);
+  return rw_is(rw, "select") ? in_query(rw, left, negation, out_sql)
+                             : in_list(rw, left, negation, out_sql);
 }
 
 static int between(struct rw *rw,
                    struct rw_expr *left,
-                   const char * not,
+                   const char *negation,
                    const char **out_sql) {
   struct rw_expr low;
   struct rw_expr high;
@@ -95,7 +95,7 @@ static int between(struct rw *rw,
       rw_align(rw, &again, &high) < 0) {
     return -1;
   }
-  *out_sql = rw_format(rw, "%s(%s%s >= %s AND %s%s <= %s)", not, left->sql,
+  *out_sql = rw_format(rw, "%s(%s%s >= %s AND %s%s <= %s)", negation, left->sql,
                        rw_collate(left), low.sql, again.sql, rw_collate(&again),
                        high.sql);
   return rw_ok(rw) ? 0 : -1;
@@ -110,7 +110,7 @@ static int as_text(struct rw *rw, struct rw_expr *expr) {
 
 static int like(struct rw *rw,
                 struct rw_expr *left,
-                const char * not,
+                const char *negation,
                 const char **out_sql) {
   struct rw_expr pattern;
   struct rw_expr escape = {.sql = "''"};
@@ -119,7 +119,7 @@ static int like(struct rw *rw,
       as_text(rw, left) < 0 || as_text(rw, &pattern) < 0) {
     return -1;
   }
-  *out_sql = rw_format(rw, "%stsql_like(%s, %s, %s)", not, left->sql,
+  *out_sql = rw_format(rw, "%stsql_like(%s, %s, %s)", negation, left->sql,
                        pattern.sql, escape.sql);
   return rw_ok(rw) ? 0 : -1;
 }
@@ -158,21 +158,21 @@ static int predicate(struct rw *rw, const char **out_sql) {
     return -1;
   }
   if (rw_eat(rw, "is")) {
-    bool not = rw_eat(rw, "not");
-    *out_sql = rw_format(rw, "%s IS %sNULL", left.sql, not ? "NOT " : "");
+    const char *null = rw_eat(rw, "not") ? "NOT NULL" : "NULL";
+    *out_sql = rw_format(rw, "%s IS %s", left.sql, null);
     return rw_need(rw, "null");
   }
-  const char *not = rw_eat(rw, "not") ? "NOT " : "";
+  const char *negation = rw_eat(rw, "not") ? "NOT " : "";
   if (rw_eat(rw, "in")) {
-    return in(rw, &left, not, out_sql);
+    return in(rw, &left, negation, out_sql);
   }
   if (rw_eat(rw, "between")) {
-    return between(rw, &left, not, out_sql);
+    return between(rw, &left, negation, out_sql);
   }
   if (rw_eat(rw, "like")) {
-    return like(rw, &left, not, out_sql);
+    return like(rw, &left, negation, out_sql);
   }
-  return not [0] != 0 ? rw_bad(rw) : compare(rw, &left, out_sql);
+  return negation[0] != 0 ? rw_bad(rw) : compare(rw, &left, out_sql);
 }
 
 static int exists(struct rw *rw, const char **out_sql) {

@@ -5,6 +5,16 @@
 
 #include "server_rewrite_impl.h"
 
+int rw_open_scope(struct rw *rw) {
+  struct rw_scope *scope = tdsd_arena_take(rw->arena, sizeof *scope);
+  if (scope == NULL) {
+    return rw_no_memory(rw);
+  }
+  scope->outer = rw->scope;
+  rw->scope = scope;
+  return 0;
+}
+
 int rw_add_source(struct rw *rw, const struct rw_source *source) {
   struct rw_scope *scope = rw->scope;
   for (uint32_t i = 0; i < scope->n; i++) {

@@ -132,10 +132,29 @@ const char *rw_literal(struct rw *rw, const struct tdsd_value *value);
 int rw_append(struct rw *rw, struct rw_exprs *list, const struct rw_expr *expr);
 int rw_param(struct rw *rw, bool global, uint32_t slot, const char **out_sql);
 
-/* Expressions (server_rewrite_expr.c, _cast.c, _condition.c, _call.c). */
+/* Expressions (server_rewrite_expr.c, _literal.c, _name.c, _case.c, _cast.c,
+ * _condition.c). */
 int rw_value(struct rw *rw, struct rw_expr *out);
 int rw_condition(struct rw *rw, const char **out_sql);
-int rw_call(struct rw *rw, const char *name, struct rw_expr *out);
+/* The literal at hand. */
+int rw_text_literal(struct rw *rw, struct rw_expr *out);
+int rw_binary_literal(struct rw *rw, struct rw_expr *out);
+int rw_number_literal(struct rw *rw, struct rw_expr *out);
+/* Moves past one token, which stands for the value. */
+int rw_take_literal(struct rw *rw,
+                    const struct tdsd_value *value,
+                    struct rw_expr *out);
+/* @x or @@x at hand. */
+int rw_variable(struct rw *rw, struct rw_expr *out);
+/* The column name of table, which may be NULL, as line names it: errors 207,
+ * 209 and 4104. */
+int rw_column(struct rw *rw,
+              const char *table,
+              const char *name,
+              uint32_t line,
+              struct rw_expr *out);
+/* Behind CASE. */
+int rw_case(struct rw *rw, struct rw_expr *out);
 int rw_data_type(struct rw *rw, uint32_t size, struct tdsd_type *out_type);
 /* A nullable expression of a type that is known. */
 struct rw_expr rw_expr_of(const char *sql, struct tdsd_type type);
@@ -158,6 +177,27 @@ const char *rw_collate(const struct rw_expr *expr);
 /* The expression with its collation, for places that compare. */
 const char *rw_sorted(struct rw *rw, const struct rw_expr *expr);
 
+/* Calls (server_rewrite_call.c, _aggregate.c), behind the name and, but for
+ * rw_call(), the parenthesis. */
+int rw_call(struct rw *rw, const char *name, struct rw_expr *out);
+bool rw_is_aggregate(const char *name);
+int rw_aggregate(struct rw *rw, const char *name, struct rw_expr *out);
+/* Window functions that are no aggregates.  Returns 1 if name is none. */
+int rw_window(struct rw *rw, const char *name, struct rw_expr *out);
+/* The arguments up to the parenthesis that closes the call. */
+int rw_arguments(struct rw *rw, struct rw_exprs *list);
+int rw_wrong_count(struct rw *rw, const char *name, unsigned least);
+/* Refuses a call of name with a value whose type is not known. */
+int rw_need_known(struct rw *rw, const struct rw_expr *expr, const char *name);
+struct tdsd_type rw_type_of(enum tdsd_kind kind);
+
+/* Where the rows of a query go. */
+struct rw_into {
+  const char *table;
+  const struct tdsd_rw_column **columns;
+  uint32_t ncolumns;
+};
+
 /* One SELECT without its ORDER BY. */
 struct rw_arm {
   const char *join; /* "", " UNION ALL ", ... */
@@ -174,24 +214,37 @@ struct rw_arm {
   bool values; /* a row of VALUES */
 };
 
+/* Arms (server_rewrite_arm.c): a SELECT, with a scope of its own, and a row of
+ * VALUES. */
+int rw_select_arm(struct rw *rw, struct rw_arm *arm);
+int rw_values_arm(struct rw *rw,
+                  const struct rw_into *into,
+                  struct rw_arm *arm);
+/* Errors 8120 and 8121 for the columns from rw->refs[first] to before [last]
+ * that arm does not group by. */
+int rw_check_grouped(struct rw *rw,
+                     const struct rw_arm *arm,
+                     const char *sql,
+                     uint32_t first,
+                     uint32_t last,
+                     const char *where);
+/* What stands behind the last arm: ORDER BY, OFFSET, the first one's TOP. */
+int rw_query_tail(struct rw *rw, struct rw_arm *first, struct rw_text *text);
+
 /* The select list (server_rewrite_items.c). */
 int rw_read_items(struct rw *rw, struct rw_arm *arm);
 int rw_append_item(struct rw *rw,
                    struct rw_items *items,
                    const struct rw_item *item);
 
-/* Queries (server_rewrite_query.c, _from.c, _cte.c).  store: columns that the rows go into, or
- * NULL.  defining: the CTE that the query defines, or NULL. */
+/* Queries (server_rewrite_query.c, _order.c, _from.c, _cte.c).  into: columns
+ * that the rows go into, or NULL.  defining: the CTE that the query defines, or
+ * NULL. */
 struct rw_query {
   const char *sql;
   struct tdsd_rw_column *columns;
   uint32_t ncolumns;
   int32_t *targets;
-};
-struct rw_into {
-  const char *table;
-  const struct tdsd_rw_column **columns;
-  uint32_t ncolumns;
 };
 int rw_query(struct rw *rw,
              const struct rw_into *into,
@@ -208,7 +261,22 @@ int rw_table(struct rw *rw,
 int rw_table_name(struct rw *rw, const char **out_name, const char **out_whole);
 /* The table's name as SQL: "t" or temp."#t". */
 const char *rw_table_sql(struct rw *rw, const char *name);
+/* An empty scope within the one at hand, in the arena. */
+int rw_open_scope(struct rw *rw);
 int rw_add_source(struct rw *rw, const struct rw_source *source);
+
+/* What INSERT, UPDATE and DELETE share (server_rewrite_change.c): the kind of the
+ * statement, the refusal of TOP and OUTPUT, whether the table has an identity column, a
+ * column by its name or NULL. */
+void rw_changes(struct rw *rw,
+                const char *verb,
+                uint32_t command,
+                const char *table);
+int rw_refuse_top(struct rw *rw, const char *what);
+int rw_refuse_output(struct rw *rw);
+bool rw_takes_identity(const struct tdsd_rw_table *table);
+const struct tdsd_rw_column *rw_find_column(const struct tdsd_rw_table *table,
+                                            const char *name);
 
 /* Statements. */
 int rw_insert(struct rw *rw, const char *with);

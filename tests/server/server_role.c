@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server_const.h"
 #include "server_lex.h"
 #include "server_session.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "server_collation.h"
-#include "server_const.h"
 #include "server_rpc_job.h"
 #include "server_text.h"
 

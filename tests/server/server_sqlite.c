@@ -15,11 +15,11 @@
 /* Between two tries to get a lock that another session has. */
 #define RETRY_NS UINT64_C(3000000)
 
-static void lock(struct lite_session *session) {
+void lite_lock(struct lite_session *session) {
   (void)pthread_mutex_lock(&session->lite->mu);
 }
 
-static void unlock(struct lite_session *session) {
+void lite_unlock(struct lite_session *session) {
   (void)pthread_mutex_unlock(&session->lite->mu);
 }
 
@@ -58,13 +58,13 @@ static void close_session(void *own) {
   if (session == NULL) {
     return;
   }
-  lock(session);
+  lite_lock(session);
   interrupt(session);
   forget_ready(session);
   session->wait_idle = false;
   session->closed = true;
   lite_queue(session);
-  unlock(session);
+  lite_unlock(session);
 }
 
 /* Everything of the session goes with its handle, unless the transaction is to
@@ -74,11 +74,11 @@ static void reset_session(void *own) {
   if (session == NULL) {
     return;
   }
-  lock(session);
+  lite_lock(session);
   if (session->state->tran_count != 0) {
     session->drop_temps = true;
     lite_queue(session);
-    unlock(session);
+    lite_unlock(session);
     return;
   }
   free(session->pending);
@@ -87,156 +87,39 @@ static void reset_session(void *own) {
     session->reopen = true;
     lite_queue(session);
   }
-  unlock(session);
+  lite_unlock(session);
   session->touched = false;
   session->committing = false;
 }
 
-/* Transactions. */
-
-static int no_memory(struct tdsd_fault *fault) {
+int lite_no_memory(struct tdsd_fault *fault) {
   return tdsd_fault_set(fault, 701, 17,
                         "There is insufficient memory for this query.");
 }
 
-/* Adds VERB "name"; to what runs before the next statement. */
-static int add_pending(struct lite_session *session,
-                       const char *verb,
-                       const char *name,
-                       struct tdsd_fault *fault) {
-  char quoted[2 * TDSD_OPTION_BYTES + 3] = "";
-  char *longer = NULL;
-  size_t n = 0;
-  if (name != NULL) {
-    quoted[n++] = '"';
-    for (const char *c = name; *c != 0 && n + 3 < sizeof quoted; c++) {
-      quoted[n++] = *c;
-      if (*c == '"') {
-        quoted[n++] = '"';
-      }
-    }
-    quoted[n++] = '"';
-    quoted[n] = 0;
-  }
-  lock(session);
-  int rc =
-      asprintf(&longer, "%s%s %s;",
-               session->pending == NULL ? "" : session->pending, verb, quoted);
-  if (rc >= 0) {
-    free(session->pending);
-    session->pending = longer;
-  }
-  unlock(session);
-  return rc < 0 ? no_memory(fault) : 0;
-}
-
-static void drop_pending(struct lite_session *session) {
-  lock(session);
-  free(session->pending);
-  session->pending = NULL;
-  unlock(session);
-}
-
-/* Asks a worker.  The task is the serving thread's until then. */
-static void ask(struct lite_session *session, enum lite_ask what) {
-  lock(session);
+void lite_ask(struct lite_session *session, enum lite_ask what) {
+  lite_lock(session);
   session->task.ask = what;
   session->asked = true;
   session->wanted = true;
   lite_queue(session);
-  unlock(session);
+  lite_unlock(session);
 }
 
-static bool is_back(struct lite_session *session) {
-  lock(session);
+bool lite_is_back(struct lite_session *session) {
+  lite_lock(session);
   bool back = !session->wanted;
-  unlock(session);
+  lite_unlock(session);
   return back;
 }
 
-/* Whether the worker has left the session; if not, it will tell. */
-static bool is_idle(struct lite_session *session) {
-  lock(session);
+bool lite_is_idle(struct lite_session *session) {
+  lite_lock(session);
   bool idle = !session->busy;
   session->wait_idle = !idle;
-  unlock(session);
+  lite_unlock(session);
   return idle;
 }
-
-/* The client is told of a COMMIT when it has come true. */
-static int commit(struct lite_session *session, struct tdsd_fault *fault) {
-  if (!session->touched && !session->committing) {
-    drop_pending(session);
-    return 0;
-  }
-  if (!session->committing) {
-    if (!is_idle(session)) {
-      return 1;
-    }
-    session->committing = true;
-    atomic_store_explicit(&session->cancel, false, memory_order_relaxed);
-    ask(session, LITE_COMMIT);
-    return 1;
-  }
-  if (!is_back(session)) {
-    return 1;
-  }
-  session->committing = false;
-  session->touched = false;
-  if (session->task.outcome == LITE_OVER) {
-    return 0;
-  }
-  *fault = session->task.fault;
-  if (session->task.outcome == LITE_BUSY) {
-    (void)tdsd_fault_set(fault, 1222, 16,
-                         "Lock request time out period exceeded.");
-  }
-  return -1;
-}
-
-static bool committing(void *own) {
-  const struct lite_session *session = own;
-  return session != NULL && session->committing;
-}
-
-static void roll_back(struct lite_session *session) {
-  lock(session);
-  free(session->pending);
-  session->pending = NULL;
-  if (session->touched) {
-    session->rollback = true;
-    lite_queue(session);
-  }
-  unlock(session);
-  session->touched = false;
-}
-
-static int transact(void *own,
-                    enum tdsd_tran_verb verb,
-                    const char *name,
-                    struct tdsd_fault *fault) {
-  struct lite_session *session = own;
-  if (session == NULL) {
-    return no_memory(fault);
-  }
-  switch (verb) {
-  case TDSD_TRAN_BEGIN:
-    session->touched = false;
-    return add_pending(session, "BEGIN", NULL, fault);
-  case TDSD_TRAN_SAVE:
-    return add_pending(session, "SAVEPOINT", name, fault);
-  case TDSD_TRAN_ROLLBACK_TO:
-    return add_pending(session, "ROLLBACK TO", name, fault);
-  case TDSD_TRAN_COMMIT:
-    return commit(session, fault);
-  case TDSD_TRAN_ROLLBACK:
-  default:
-    roll_back(session);
-    return 0;
-  }
-}
-
-/* Statements. */
 
 /* Whether a statement's text names a variable; too often is no harm. */
 static bool names(const char *sql, size_t len, const char *variable) {
@@ -326,17 +209,17 @@ static enum tdsd_answer_result wait_for(struct tdsd_answer *answer,
 
 static enum tdsd_answer_result start(struct lite_session *session,
                                      struct tdsd_answer *answer) {
-  if (!is_idle(session)) {
+  if (!lite_is_idle(session)) {
     return wait_for(answer, 0);
   }
   if (fill_task(session, answer) < 0) {
-    (void)no_memory(&answer->fault);
+    (void)lite_no_memory(&answer->fault);
     answer->fault.line = answer->line;
     return TDSD_ANSWER_RAISED;
   }
   session->touched = true;
   session->phase = LITE_ASKED;
-  ask(session, LITE_RUN);
+  lite_ask(session, LITE_RUN);
   return wait_for(answer, 0);
 }
 
@@ -415,7 +298,7 @@ static enum tdsd_answer_result locked(struct lite_session *session,
 static enum tdsd_answer_result come_back(struct lite_session *session,
                                          struct tdsd_answer *answer,
                                          uint64_t now_ns) {
-  if (!is_back(session)) {
+  if (!lite_is_back(session)) {
     return wait_for(answer, 0);
   }
   take_tokens(session, answer);
@@ -437,7 +320,7 @@ static enum tdsd_answer_result step(struct tdsd_answer *answer,
                                     uint64_t now_ns) {
   struct lite_session *session = answer->own;
   if (session == NULL) {
-    (void)no_memory(&answer->fault);
+    (void)lite_no_memory(&answer->fault);
     return TDSD_ANSWER_RAISED;
   }
   switch (session->phase) {
@@ -447,7 +330,7 @@ static enum tdsd_answer_result step(struct tdsd_answer *answer,
     return come_back(session, answer, now_ns);
   case LITE_PAUSE:
     session->phase = LITE_ASKED;
-    ask(session, LITE_MORE);
+    lite_ask(session, LITE_MORE);
     return wait_for(answer, 0);
   case LITE_RETRY:
   default:
@@ -455,7 +338,7 @@ static enum tdsd_answer_result step(struct tdsd_answer *answer,
       return TDSD_ANSWER_WAIT;
     }
     session->phase = LITE_ASKED;
-    ask(session, LITE_RUN);
+    lite_ask(session, LITE_RUN);
     return wait_for(answer, 0);
   }
 }
@@ -466,12 +349,12 @@ static void end(struct tdsd_answer *answer) {
   if (session == NULL || session->phase == LITE_START) {
     return;
   }
-  lock(session);
+  lite_lock(session);
   interrupt(session);
   session->wait_idle = false;
   session->finish = true;
   lite_queue(session);
-  unlock(session);
+  lite_unlock(session);
   session->phase = LITE_START;
 }
 
@@ -483,5 +366,5 @@ const struct tdsd_answerer tdsd_sqlite = {.name = "sqlite",
                                           .open = open_session,
                                           .reset = reset_session,
                                           .close = close_session,
-                                          .committing = committing,
-                                          .transact = transact};
+                                          .committing = lite_committing,
+                                          .transact = lite_transact};

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server_const.h"
 #include "server_sqlite_impl.h"
 
 int lite_catalog_make(sqlite3 *db) {

@@ -114,6 +114,26 @@ struct tdsd_lite {
 /* Puts the session in the queue; lite->mu is held. */
 void lite_queue(struct lite_session *session);
 
+/* On the serving thread (server_sqlite.c). */
+void lite_lock(struct lite_session *session);
+void lite_unlock(struct lite_session *session);
+/* Asks a worker.  The task is the serving thread's until then. */
+void lite_ask(struct lite_session *session, enum lite_ask what);
+/* Whether the task has come back. */
+bool lite_is_back(struct lite_session *session);
+/* Whether the worker has left the session; if not, it will tell. */
+bool lite_is_idle(struct lite_session *session);
+/* Writes error 701.  Returns -1. */
+int lite_no_memory(struct tdsd_fault *fault);
+
+/* What the answerer does with transactions (server_sqlite_tran.c); see
+ * server_answer.h. */
+int lite_transact(void *own,
+                  enum tdsd_tran_verb verb,
+                  const char *name,
+                  struct tdsd_fault *fault);
+bool lite_committing(void *own);
+
 /* Starts a session of the database; frees one that no worker has. */
 struct lite_session *lite_session_new(struct tdsd_lite *lite,
                                       struct tdsd_state *state);

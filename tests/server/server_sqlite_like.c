@@ -28,9 +28,9 @@ struct pattern {
 
 /* Whether c is in the set behind [; *at moves behind its ]. */
 static bool in_set(const struct pattern *pattern, size_t *at, uint32_t c) {
-  bool not = *at < pattern->len && pattern->text[*at] == '^';
+  bool inverse = *at < pattern->len && pattern->text[*at] == '^';
   bool found = false;
-  *at += not ? 1 : 0;
+  *at += inverse ? 1 : 0;
   while (*at < pattern->len && pattern->text[*at] != ']') {
     uint32_t low = lite_fold(tdsd_text_next(pattern->text, pattern->len, at));
     uint32_t high = low;
@@ -42,7 +42,7 @@ static bool in_set(const struct pattern *pattern, size_t *at, uint32_t c) {
     found = found || (c >= low && c <= high);
   }
   *at += *at < pattern->len ? 1 : 0;
-  return found != not ;
+  return found != inverse;
 }
 
 /* One unit of the pattern against one letter; *at moves behind the unit. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server_const.h"
 #include "server_sqlite_impl.h"
 
 /* Instructions of SQLite's machine between two looks at the cancel flag. */
