@@ -93,7 +93,6 @@ static weir_drv_status set_addresses(struct weir_drv_cfg *cfg,
   return WEIR_DRV_DONE;
 }
 
-/* Numbers that are checked, as SqlClient does, and not used. */
 static weir_drv_status check_range(enum tds_option o,
                                    const struct weir_drv_value *v,
                                    int64_t least,
@@ -104,18 +103,59 @@ static weir_drv_status check_range(enum tds_option o,
   return n < least || n > most ? tds_option_bad(err, o, why) : WEIR_DRV_DONE;
 }
 
+/* The setting of an option that goes into LOGIN7 as it is, NULL for others. */
+static struct tds_setting *login_text(struct weir_drv_cfg *cfg,
+                                      enum tds_option o) {
+  switch ((int)o) {
+  case O_DATABASE:
+    return &cfg->database;
+  case O_USER:
+    return &cfg->user;
+  case O_APP:
+    return &cfg->app;
+  case O_WORKSTATION:
+    return &cfg->workstation;
+  case O_LANGUAGE:
+    return &cfg->language;
+  default:
+    return NULL;
+  }
+}
+
+/* The setting of an option about certificates. */
+static struct tds_setting *certificate_text(struct weir_drv_cfg *cfg,
+                                            enum tds_option o) {
+  return o == O_CERT_HOST   ? &cfg->host_in_certificate
+         : o == O_CERT_FILE ? &cfg->server_certificate
+                            : &cfg->ca_file;
+}
+
+/* Options that are checked, as SqlClient does, and not used. */
+static weir_drv_status check_unused(enum tds_option o,
+                                    const struct weir_drv_value *v,
+                                    struct weir_drv_error *err) {
+  bool ignored = false;
+  if (o == O_RETRY_COUNT) {
+    return check_range(o, v, 0, 255, "must be 0 to 255", err);
+  }
+  return o == O_RETRY_INTERVAL
+             ? check_range(o, v, 1, 60, "must be 1 to 60", err)
+             : set_bool(&ignored, o, v, err);
+}
+
 static weir_drv_status set(struct weir_drv_cfg *cfg,
                            enum tds_option o,
                            const struct weir_drv_value *v,
                            struct weir_drv_error *err) {
-  bool ignored = false;
   switch (o) {
   case O_SERVER:
     return tds_option_set_server(cfg, v, err);
   case O_DATABASE:
-    return tds_option_set_login_text(cfg, &cfg->database, o, v, err);
   case O_USER:
-    return tds_option_set_login_text(cfg, &cfg->user, o, v, err);
+  case O_APP:
+  case O_WORKSTATION:
+  case O_LANGUAGE:
+    return tds_option_set_login_text(cfg, login_text(cfg, o), o, v, err);
   case O_PASSWORD:
     cfg->password_given = true;
     return WEIR_DRV_DONE;
@@ -124,21 +164,13 @@ static weir_drv_status set(struct weir_drv_cfg *cfg,
   case O_TRUST:
     return set_bool(&cfg->trust, o, v, err);
   case O_CERT_HOST:
-    return tds_option_set_text(cfg, &cfg->host_in_certificate, o, v, err);
   case O_CERT_FILE:
-    return tds_option_set_text(cfg, &cfg->server_certificate, o, v, err);
   case O_CA_FILE:
-    return tds_option_set_text(cfg, &cfg->ca_file, o, v, err);
-  case O_APP:
-    return tds_option_set_login_text(cfg, &cfg->app, o, v, err);
-  case O_WORKSTATION:
-    return tds_option_set_login_text(cfg, &cfg->workstation, o, v, err);
+    return tds_option_set_text(cfg, certificate_text(cfg, o), o, v, err);
   case O_PACKET_SIZE:
     return set_packet_size(cfg, v, err);
   case O_PREPARED:
     return set_prepared(cfg, v, err);
-  case O_LANGUAGE:
-    return tds_option_set_login_text(cfg, &cfg->language, o, v, err);
   case O_INTENT:
     return set_intent(cfg, v, err);
   case O_ADDRESSES:
@@ -149,13 +181,11 @@ static weir_drv_status set(struct weir_drv_cfg *cfg,
     cfg->token_given = true;
     return WEIR_DRV_DONE;
   case O_RETRY_COUNT:
-    return check_range(o, v, 0, 255, "must be 0 to 255", err);
   case O_RETRY_INTERVAL:
-    return check_range(o, v, 1, 60, "must be 1 to 60", err);
   case O_MULTI_SUBNET:
   case O_PERSIST:
   case O_ASYNC:
-    return set_bool(&ignored, o, v, err);
+    return check_unused(o, v, err);
   case O_INTEGRATED:
   case O_PARTNER:
   case O_PARTNER_SPN:

@@ -169,6 +169,29 @@ int rw_align(struct rw *rw, struct rw_expr *a, struct rw_expr *b) {
              : 0;
 }
 
+/* What may stand in parentheses behind a type: numbers, max; "" without. */
+static int type_numbers(struct rw *rw, const char **out_numbers) {
+  struct rw_text text = {0};
+  *out_numbers = "";
+  if (!rw_eat_sign(rw, "(")) {
+    return 0;
+  }
+  rw_add(rw, &text, "(");
+  while (!rw_is_sign(rw, ")")) {
+    const struct tdsd_token *part = rw_token(rw);
+    if (part->lexeme != TDSD_LEX_NUMBER && !rw_is(rw, "max") &&
+        !rw_is_sign(rw, ",")) {
+      return rw_bad(rw);
+    }
+    rw_add(rw, &text, rw_format(rw, "%.*s", (int)part->len, part->text));
+    rw->at++;
+  }
+  rw->at++;
+  rw_add(rw, &text, ")");
+  *out_numbers = text.bytes;
+  return rw_ok(rw) ? 0 : -1;
+}
+
 /* Types in text, with the subset's own parser. */
 int rw_data_type(struct rw *rw, uint32_t size, struct tdsd_type *out_type) {
   static const char *const missing[] = {
@@ -201,23 +224,10 @@ int rw_data_type(struct rw *rw, uint32_t size, struct tdsd_type *out_type) {
     word = strcasecmp(pairs[i][0], word) == 0 ? pairs[i][1] : word;
   }
   const char *numbers = "";
-  if (rw_eat_sign(rw, "(")) {
-    struct rw_text text = {0};
-    rw_add(rw, &text, "(");
-    while (!rw_is_sign(rw, ")")) {
-      const struct tdsd_token *part = rw_token(rw);
-      if (part->lexeme != TDSD_LEX_NUMBER && !rw_is(rw, "max") &&
-          !rw_is_sign(rw, ",")) {
-        return rw_bad(rw);
-      }
-      rw_add(rw, &text, rw_format(rw, "%.*s", (int)part->len, part->text));
-      rw->at++;
-    }
-    rw->at++;
-    rw_add(rw, &text, ")");
-    numbers = text.bytes;
+  if (type_numbers(rw, &numbers) < 0) {
+    return -1;
   }
-  if (!rw_ok(rw) || strlen(word) + strlen(numbers) >= sizeof name) {
+  if (strlen(word) + strlen(numbers) >= sizeof name) {
     return rw_bad(rw);
   }
   (void)snprintf(name, sizeof name, "%s%s", word, numbers);

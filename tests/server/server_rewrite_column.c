@@ -132,14 +132,7 @@ static int property(struct rw *rw,
     return rw_references(rw, &col->rest);
   }
   if (rw_eat(rw, "collate")) {
-    const char *collation = NULL;
-    if (rw_name(rw, &collation) < 0) {
-      return -1;
-    }
-    size_t len = strlen(collation);
-    return len > 6 && strcasecmp(collation + len - 6, "_CI_AS") == 0
-               ? 0
-               : rw_refuse(rw, rw_format(rw, "COLLATE %s", collation));
+    return rw_collation(rw);
   }
   static const char *const refused[] = {"rowguidcol", "sparse",    "masked",
                                         "encrypted",  "generated", "index",

@@ -119,18 +119,21 @@ static int primary(struct rw *rw, struct rw_expr *out) {
   return rw_eat(rw, "case") ? rw_case(rw, out) : named(rw, out);
 }
 
-static int collate(struct rw *rw, struct rw_expr *out) {
+int rw_collation(struct rw *rw) {
   const char *name = NULL;
   if (rw_name(rw, &name) < 0) {
     return -1;
   }
   size_t len = strlen(name);
-  if (strcasecmp(name, "database_default") != 0 &&
-      !(len > 6 && strcasecmp(name + len - 6, "_CI_AS") == 0)) {
-    return rw_refuse(rw, rw_format(rw, "COLLATE %s", name));
-  }
+  return strcasecmp(name, "database_default") == 0 ||
+                 (len > 6 && strcasecmp(name + len - 6, "_CI_AS") == 0)
+             ? 0
+             : rw_refuse(rw, rw_format(rw, "COLLATE %s", name));
+}
+
+static int collate(struct rw *rw, struct rw_expr *out) {
   out->column = false;
-  return 0;
+  return rw_collation(rw);
 }
 
 /* Only the syntax matters as long as types are not known. */

@@ -172,6 +172,8 @@ int rw_store(struct rw *rw,
              const char *table);
 /* Makes two expressions comparable. */
 int rw_align(struct rw *rw, struct rw_expr *a, struct rw_expr *b);
+/* Behind COLLATE: refuses what does not compare as the databases here do. */
+int rw_collation(struct rw *rw);
 /* " COLLATE x" for values of the type, or "". */
 const char *rw_collate(const struct rw_expr *expr);
 /* The expression with its collation, for places that compare. */

@@ -138,7 +138,27 @@ static void blob_type(struct walk *walk, uint8_t type, struct column *out) {
   skip(walk, type == 0x22 ? 0 : 5);
 }
 
-/* TYPE_INFO; what is unknown ends the walk. */
+/* Types without a length of their own, and what is unknown, which ends the
+ * walk. */
+static void fixed_type(struct walk *walk, uint8_t type, struct column *out) {
+  out->shape = SHAPE_FIXED;
+  out->width = fixed_width(type);
+  walk->over = walk->over || (out->width == 0 && type != 0x1F);
+}
+
+/* TYPE_INFO of xml, UDT, JSON and vector. */
+static void newer_type(struct walk *walk, uint8_t type, struct column *out) {
+  out->shape = type == 0xF5 ? SHAPE_LEN2 : SHAPE_PLP;
+  if (type == 0xF1) {
+    xml_schema(walk);
+  } else if (type == 0xF0) {
+    udt_names(walk);
+  } else if (type == 0xF5) {
+    skip(walk, 3);
+  }
+}
+
+/* TYPE_INFO. */
 static uint8_t type_info(struct walk *walk, struct column *out) {
   uint8_t type = (uint8_t)noted(walk, TDSD_FIELD_TYPE, 1);
   *out = (struct column){SHAPE_LEN1, 0};
@@ -186,25 +206,14 @@ static uint8_t type_info(struct walk *walk, struct column *out) {
     out->shape = SHAPE_LEN4;
     (void)noted(walk, TDSD_FIELD_TYPE_LENGTH, 4);
     break;
-  case 0xF1:
-    out->shape = SHAPE_PLP;
-    xml_schema(walk);
-    break;
   case 0xF0:
-    out->shape = SHAPE_PLP;
-    udt_names(walk);
-    break;
+  case 0xF1:
   case 0xF4:
-    out->shape = SHAPE_PLP;
-    break;
   case 0xF5:
-    out->shape = SHAPE_LEN2;
-    skip(walk, 3);
+    newer_type(walk, type, out);
     break;
   default:
-    out->shape = SHAPE_FIXED;
-    out->width = fixed_width(type);
-    walk->over = walk->over || (out->width == 0 && type != 0x1F);
+    fixed_type(walk, type, out);
     break;
   }
   return type;
