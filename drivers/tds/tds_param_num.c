@@ -1,191 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* tds_param_num.c - numbers: every value becomes digits first, so that one
- * parser knows all ranges.  Nothing here depends on the locale. */
+/* tds_param_num.c - bit, integers, money, decimals and floats.  Nothing here
+ * depends on the locale. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tds_number.h"
 #include "tds_param.h"
-
-/* The longest text that is made here: a double in digits. */
-#define NUMBER_ROOM 128u
-
-/* ------------------------------------------------------------------- parser */
-
-#define LIMBS 4u
-
-/* A magnitude of up to 128 bits, least significant limb first. */
-struct number {
-  uint32_t limb[LIMBS];
-  bool negative;
-  bool rounded; /* digits that are not zero were dropped */
-};
-
-/* n = n * 10 + digit.  Returns false if it does not fit. */
-static bool push_digit(struct number *n, uint32_t digit) {
-  uint64_t carry = digit;
-  for (size_t i = 0; i < LIMBS; i++) {
-    carry += (uint64_t)n->limb[i] * 10;
-    n->limb[i] = (uint32_t)carry;
-    carry >>= 32;
-  }
-  return carry == 0;
-}
-
-static bool add_one(struct number *n) {
-  for (size_t i = 0; i < LIMBS; i++) {
-    n->limb[i]++;
-    if (n->limb[i] != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static int compare(const struct number *a, const struct number *b) {
-  for (size_t i = LIMBS; i > 0; i--) {
-    if (a->limb[i - 1] != b->limb[i - 1]) {
-      return a->limb[i - 1] < b->limb[i - 1] ? -1 : 1;
-    }
-  }
-  return 0;
-}
-
-static bool is_digit(uint8_t c) {
-  return c >= '0' && c <= '9';
-}
-
-static void take_sign(struct tds_span *s, bool *out_negative) {
-  *out_negative = s->n > 0 && *s->p == '-';
-  if (s->n > 0 && (*s->p == '-' || *s->p == '+')) {
-    (void)tds_take(s, 1);
-  }
-}
-
-/* Digits behind the point: scale of them count, the next one rounds. */
-static bool take_fraction(struct tds_span *s,
-                          unsigned scale,
-                          struct number *n) {
-  bool up = false;
-  bool fits = true;
-  unsigned k = 0;
-  for (; s->n > 0 && is_digit(*s->p); k++) {
-    uint32_t digit = (uint32_t)(*tds_take(s, 1) - '0');
-    if (k < scale) {
-      fits = push_digit(n, digit) && fits;
-      continue;
-    }
-    up = k == scale ? digit >= 5 : up;
-    n->rounded = n->rounded || digit != 0;
-  }
-  for (; k < scale; k++) {
-    fits = push_digit(n, 0) && fits;
-  }
-  return fits && (!up || add_one(n));
-}
-
-/* [+-] digits [. digits], at least one digit, times 10^scale.
- * Returns TDS_OK, TDS_E_PROTO (no number), TDS_E_SPACE (too large). */
-static int parse(struct tds_span s, unsigned scale, struct number *out) {
-  bool any = false;
-  bool fits = true;
-  memset(out, 0, sizeof *out);
-  take_sign(&s, &out->negative);
-  for (; s.n > 0 && is_digit(*s.p); any = true) {
-    fits = push_digit(out, (uint32_t)(*tds_take(&s, 1) - '0')) && fits;
-  }
-  if (s.n > 0 && *s.p == '.') {
-    (void)tds_take(&s, 1);
-    any = any || (s.n > 0 && is_digit(*s.p));
-  }
-  fits = take_fraction(&s, scale, out) && fits;
-  if (!any || s.n > 0) {
-    return TDS_E_PROTO;
-  }
-  return fits ? TDS_OK : TDS_E_SPACE;
-}
-
-/* ------------------------------------------------------------- any to digits */
-
-/* A double as a fixed-point number: 1088 bits behind the point hold the smallest
- * one exactly, 160 before it all that are not out of range anyway. */
-#define BEHIND    34u
-#define BEFORE    5u
-#define BIAS      1075 /* bit 0 of a mantissa weighs 2^(power - BIAS) */
-#define DIGITS_38 1e39
-#define KEPT      45u /* digits behind the point; more only say "not zero" */
-
-static void split_double(double d, uint32_t fixed[BEHIND + BEFORE]) {
-  uint64_t bits = 0;
-  memcpy(&bits, &d, sizeof bits);
-  uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
-  uint32_t power = (uint32_t)(bits >> 52) & 0x7FF;
-  if (power == 0) {
-    power = 1;
-  } else {
-    mantissa |= UINT64_C(1) << 52;
-  }
-  uint32_t at = BEHIND * 32 + power - BIAS;
-  for (uint32_t i = 0; i < 53; i++, at++) {
-    fixed[at / 32] |= (uint32_t)(mantissa >> i & 1) << (at % 32);
-  }
-}
-
-/* n limbs divided by ten.  Returns the rest. */
-static uint32_t take_last_digit(uint32_t *limb, size_t n) {
-  uint64_t rest = 0;
-  for (size_t i = n; i > 0; i--) {
-    rest = rest << 32 | limb[i - 1];
-    limb[i - 1] = (uint32_t)(rest / 10);
-    rest %= 10;
-  }
-  return (uint32_t)rest;
-}
-
-/* n limbs behind the point times ten.  Returns what comes before it. */
-static uint32_t take_first_digit(uint32_t *limb, size_t n) {
-  uint64_t carry = 0;
-  for (size_t i = 0; i < n; i++) {
-    carry += (uint64_t)limb[i] * 10;
-    limb[i] = (uint32_t)carry;
-    carry >>= 32;
-  }
-  return (uint32_t)carry;
-}
-
-/* The value of a double in digits, exact to where any type ends. */
-static int print_double(double d,
-                        char out[NUMBER_ROOM],
-                        struct tds_span *s,
-                        struct tds_reason *why) {
-  uint32_t fixed[BEHIND + BEFORE] = {0};
-  char whole[BEFORE * 10];
-  size_t n = 0;
-  size_t k = 0;
-  if (!(d > -DIGITS_38 && d < DIGITS_38)) {
-    return tds_param_refuse(why, isfinite(d) ? "out of range"
-                                             : "not a finite number");
-  }
-  split_double(d, fixed);
-  out[n++] = signbit(d) ? '-' : '+';
-  while (k < sizeof whole) {
-    whole[k++] = (char)('0' + take_last_digit(fixed + BEHIND, BEFORE));
-  }
-  while (k > 0) {
-    out[n++] = whole[--k];
-  }
-  out[n++] = '.';
-  for (k = 0; k < KEPT; k++) {
-    out[n++] = (char)('0' + take_first_digit(fixed, BEHIND));
-  }
-  for (k = 0; k < BEHIND && fixed[k] == 0; k++) {
-  }
-  out[n++] = k < BEHIND ? '1' : '0';
-  s->p = (const uint8_t *)out;
-  s->n = n;
-  return TDS_OK;
-}
 
 static int not_this(const struct weir_drv_value *v, struct tds_reason *why) {
   return tds_param_refuse(why, "%s is no number",
@@ -197,22 +19,25 @@ static int not_this(const struct weir_drv_value *v, struct tds_reason *why) {
 
 /* The value as digits, in room or where it lies. */
 static int digits_of(const struct weir_drv_value *v,
-                     char room[NUMBER_ROOM],
+                     char room[TDS_NUMBER_ROOM],
                      struct tds_span *out,
                      struct tds_reason *why) {
   int n = 0;
   switch (v->type) {
   case WEIR_DRV_T_BOOL:
-    n = snprintf(room, NUMBER_ROOM, "%d", v->i != 0);
+    n = snprintf(room, TDS_NUMBER_ROOM, "%d", v->i != 0);
     break;
   case WEIR_DRV_T_INT:
-    n = snprintf(room, NUMBER_ROOM, "%lld", (long long)v->i);
+    n = snprintf(room, TDS_NUMBER_ROOM, "%lld", (long long)v->i);
     break;
   case WEIR_DRV_T_UINT:
-    n = snprintf(room, NUMBER_ROOM, "%llu", (unsigned long long)v->u);
+    n = snprintf(room, TDS_NUMBER_ROOM, "%llu", (unsigned long long)v->u);
     break;
   case WEIR_DRV_T_FLOAT:
-    return print_double(v->f, room, out, why);
+    return tds_number_print(v->f, room, out)
+               ? TDS_OK
+               : tds_param_refuse(why, isfinite(v->f) ? "out of range"
+                                                      : "not a finite number");
   case WEIR_DRV_T_TEXT:
   case WEIR_DRV_T_DEC:
     *out = tds_param_text(v);
@@ -231,36 +56,19 @@ static int out_of_range(struct tds_reason *why) {
 
 static int number_of(const struct weir_drv_value *v,
                      unsigned scale,
-                     struct number *out,
+                     struct tds_number *out,
                      struct tds_reason *why) {
-  char room[NUMBER_ROOM];
+  char room[TDS_NUMBER_ROOM];
   struct tds_span s = {NULL, 0};
   int rc = digits_of(v, room, &s, why);
   if (rc != TDS_OK) {
     return rc;
   }
-  rc = parse(s, scale, out);
+  rc = tds_number_parse(s, scale, out);
   if (rc == TDS_E_PROTO) {
     return tds_param_refuse(why, "not a number");
   }
   return rc == TDS_OK ? rc : out_of_range(why);
-}
-
-/* The magnitude as 64 bits.  Returns false if it has more. */
-static bool narrow(const struct number *n, uint64_t *out) {
-  *out = (uint64_t)n->limb[1] << 32 | n->limb[0];
-  return n->limb[2] == 0 && n->limb[3] == 0;
-}
-
-/* Two's complement of so many bytes.  Returns false if it does not fit. */
-static bool to_signed(const struct number *n, size_t size, uint64_t *out) {
-  uint64_t m = 0;
-  uint64_t most = (UINT64_C(1) << (8 * size - 1)) - (n->negative ? 0 : 1);
-  if (!narrow(n, &m) || m > most) {
-    return false;
-  }
-  *out = n->negative ? 0 - m : m;
-  return true;
 }
 
 static void put_bytes(uint8_t *out, uint64_t v, size_t n) {
@@ -272,7 +80,7 @@ static void put_bytes(uint8_t *out, uint64_t v, size_t n) {
 /* ----------------------------------------------------------- bit, int, money */
 
 static int whole_number(const struct weir_drv_value *v,
-                        struct number *out,
+                        struct tds_number *out,
                         struct tds_reason *why) {
   int rc = number_of(v, 0, out, why);
   if (rc == TDS_OK && out->rounded) {
@@ -296,7 +104,7 @@ int tds_encode_bit(const struct tds_hint *h,
                    uint8_t *out,
                    size_t *out_n,
                    struct tds_reason *why) {
-  struct number n;
+  struct tds_number n;
   uint64_t m = 0;
   (void)h;
   struct tds_span text = tds_param_text(v);
@@ -310,7 +118,7 @@ int tds_encode_bit(const struct tds_hint *h,
   if (rc != TDS_OK) {
     return rc;
   }
-  if (!narrow(&n, &m) || m > 1 || (m == 1 && n.negative)) {
+  if (!tds_number_narrow(&n, &m) || m > 1 || (m == 1 && n.negative)) {
     return tds_param_refuse(why, "neither 0 nor 1");
   }
   out[0] = (uint8_t)m;
@@ -322,15 +130,15 @@ int tds_encode_int(const struct tds_hint *h,
                    uint8_t *out,
                    size_t *out_n,
                    struct tds_reason *why) {
-  struct number n;
+  struct tds_number n;
   uint64_t bits = 0;
   int rc = whole_number(v, &n, why);
   if (rc != TDS_OK) {
     return rc;
   }
   /* tinyint is the one without a sign. */
-  bool fits = h->size > 1 ? to_signed(&n, h->size, &bits)
-                          : narrow(&n, &bits) && bits <= UINT8_MAX &&
+  bool fits = h->size > 1 ? tds_number_signed(&n, h->size, &bits)
+                          : tds_number_narrow(&n, &bits) && bits <= UINT8_MAX &&
                                 (bits == 0 || !n.negative);
   if (!fits) {
     return out_of_range(why);
@@ -346,13 +154,13 @@ int tds_encode_money(const struct tds_hint *h,
                      uint8_t *out,
                      size_t *out_n,
                      struct tds_reason *why) {
-  struct number n;
+  struct tds_number n;
   uint64_t bits = 0;
   int rc = number_of(v, 4, &n, why);
   if (rc != TDS_OK) {
     return rc;
   }
-  if (!to_signed(&n, h->size, &bits)) {
+  if (!tds_number_signed(&n, h->size, &bits)) {
     return out_of_range(why);
   }
   *out_n = h->size;
@@ -373,16 +181,16 @@ int tds_encode_decimal(const struct tds_hint *h,
                        size_t *out_n,
                        struct tds_reason *why) {
   static const struct tds_span one = {(const uint8_t *)"1", 1};
-  struct number n;
-  struct number limit;
+  struct tds_number n;
+  struct tds_number limit;
   uint8_t info[TDS_HINT_INFO_MAX];
   static const uint8_t none[5] = {0};
   int rc = number_of(v, h->scale, &n, why);
   if (rc != TDS_OK) {
     return rc;
   }
-  (void)parse(one, h->precision, &limit);
-  if (compare(&n, &limit) >= 0) {
+  (void)tds_number_parse(one, h->precision, &limit);
+  if (tds_number_compare(&n, &limit) >= 0) {
     return out_of_range(why);
   }
   (void)tds_hint_info(h, none, info);
@@ -407,9 +215,9 @@ static bool rewrite(struct tds_span s, char out[FLOAT_DIGITS + 32]) {
   bool point = false;
   int64_t power = 0;
   int64_t given = 0;
-  take_sign(&s, &negative);
+  tds_number_take_sign(&s, &negative);
   out[n++] = negative ? '-' : '+';
-  while (s.n > 0 && (is_digit(*s.p) || (*s.p == '.' && !point))) {
+  while (s.n > 0 && (tds_number_is_digit(*s.p) || (*s.p == '.' && !point))) {
     uint8_t c = *tds_take(&s, 1);
     if (c == '.') {
       point = true;
@@ -426,9 +234,9 @@ static bool rewrite(struct tds_span s, char out[FLOAT_DIGITS + 32]) {
   }
   if (s.n > 0 && (*s.p | 0x20) == 'e') {
     (void)tds_take(&s, 1);
-    take_sign(&s, &negative);
+    tds_number_take_sign(&s, &negative);
     bool any = false;
-    for (; s.n > 0 && is_digit(*s.p); any = true) {
+    for (; s.n > 0 && tds_number_is_digit(*s.p); any = true) {
       int64_t more = given * 10 + (*tds_take(&s, 1) - '0');
       given = more > 100000 ? 100000 : more;
     }

@@ -19,6 +19,14 @@ int tds_reply_event(struct weir_drv_conn *c, int64_t *out_lost);
  * are results are left to the caller.  Returns TDS_OK or a verdict. */
 int tds_reply_apply(struct weir_drv_conn *c, int ev);
 
+/* What tds_reply_apply() does with messages and with DONE (tds_message.c): tells
+ * the engine, and keeps the error that costs most.  Return as it does. */
+int tds_message_take(struct weir_drv_conn *c, int event);
+int tds_message_done(struct weir_drv_conn *c);
+
+/* The error that was kept turns out to have cost the connection. */
+void tds_message_fatal(struct tds_failure *f);
+
 /* Fills t->err with the server's error, prefix before its words.
  * Returns WEIR_DRV_FAIL. */
 weir_drv_status tds_reply_failure(struct weir_drv_conn *c,
