@@ -442,6 +442,42 @@ Test(exec, ends_a_flowing_result_at_its_time_out, .timeout = 10) {
   fixture_close(&f);
 }
 
+static void *run_ten_seconds(void *arg) {
+  struct runner *r = arg;
+  struct weir_exec_opts opts = {.struct_size = sizeof opts,
+                                .timeout_ns = 10 * FIXTURE_S};
+  struct fixture own = {.err = {.struct_size = sizeof own.err}};
+  r->rc = weir_exec(r->lease, r->sql, strlen(r->sql), &opts, &own.err);
+  r->rc = r->rc == WEIR_OK ? fixture_drain(&own, r->lease) : r->rc;
+  r->ended = weir__clock_now();
+  return NULL;
+}
+
+/* The first request has a second and is cancelled at 0.5 s; the next begins at
+ * 0.6 s, has ten and takes two. */
+Test(exec, scenario_172_is_not_ended_by_the_timer_of_another, .timeout = 10) {
+  open_virtual("Command Timeout=1");
+  struct runner r;
+  runner_start(&r, &f, lease, "hang");
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 500 * (uint64_t)FIXTURE_MS);
+  cr_assert_eq(weir_cancel(lease), WEIR_OK);
+  cr_assert_eq(runner_join(&r), WEIR_E_CANCELLED);
+  fixture_advance(&f, 100 * (uint64_t)FIXTURE_MS);
+  r.sql = "sleep 2000ms; rows 1";
+  cr_assert_eq(pthread_create(&r.thread, NULL, run_ten_seconds, &r), 0);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 1999 * (uint64_t)FIXTURE_MS);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CANCEL], 1);
+  fixture_advance(&f, (uint64_t)FIXTURE_MS);
+  cr_assert_eq(runner_join(&r), WEIR_OK);
+  cr_assert_eq(r.ended, VIRTUAL_CLOCK_START + 2600 * (uint64_t)FIXTURE_MS);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CANCEL], 1);
+  fixture_close(&f);
+}
+
 Test(exec, is_not_hit_by_a_cancellation_of_the_request_before, .timeout = 10) {
   open_real("");
   cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
