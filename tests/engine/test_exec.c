@@ -536,6 +536,28 @@ Test(exec, is_not_hit_by_a_late_cancellation, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* The same when the lease is over, too, and the next user is at work: with a
+ * cancellation of its own connection, as libpq's, that is how another's query was
+ * hit. */
+Test(exec, scenario_176_spares_the_next_user, .timeout = 10) {
+  open_real("");
+  pthread_t late;
+  cr_assert_eq(fixture_exec(&f, lease, "rows 1"), WEIR_OK);
+  gates_install();
+  gate_hold("lease.cancel");
+  cr_assert_eq(pthread_create(&late, NULL, cancel_late, NULL), 0);
+  cr_assert_eq(gate_wait_reached("lease.cancel", 1), 0);
+  cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  weir_h other = fixture_acquire(&f, pool);
+  cr_assert_eq(fixture_exec(&f, other, "rows 1; sleep 1ms"), WEIR_OK);
+  gates_restore();
+  (void)pthread_join(late, NULL);
+  cr_assert_eq(fixture_drain(&f, other), WEIR_OK);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CANCEL], 0);
+  fixture_close(&f);
+}
+
 Test(exec, waits_for_ever_when_told_to, .timeout = 10) {
   open_virtual("Command Timeout=3");
   struct weir_exec_opts opts = {.struct_size = sizeof opts,

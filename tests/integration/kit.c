@@ -119,7 +119,8 @@ void kit_close(struct kit *k, const char *what) {
   int32_t rc = weir_engine_shutdown(k->engine, 5 * KIT_S, &err);
   kit_check(rc == WEIR_OK, what, err.message);
   struct tdsd_stats stats = kit_stats(k);
-  kit_check_number(stats.violations == 0, what, (int64_t)stats.violations);
+  kit_check_number(stats.violations == k->violations, what,
+                   (int64_t)stats.violations);
   tdsd_close(k->server);
 }
 

@@ -23,7 +23,8 @@
 struct kit {
   struct tdsd *server;
   weir_h engine;
-  weir_h pool; /* the one opened last */
+  weir_h pool;         /* the one opened last */
+  uint64_t violations; /* that the server shall have seen at the end */
 };
 
 /* The first cell of an answer. */
@@ -87,8 +88,8 @@ unsigned kit_sockets(const struct kit *k);
 /* Waits until the peer takes no more of what is being sent (5 s at most). */
 void kit_wait_stuck(const struct kit *k);
 
-/* Shuts the engine down and ends the server, which must have nothing to complain
- * about. */
+/* Shuts the engine down and ends the server, which must have nothing else to
+ * complain about. */
 void kit_close(struct kit *k, const char *what);
 
 #endif
