@@ -25,6 +25,7 @@
 #define FILLING_MAX       2u
 #define FILL_PAUSE_MIN_NS WEIR_NS_PER_S
 #define FILL_PAUSE_MAX_NS (UINT64_C(10) * WEIR_NS_PER_S)
+#define CLEAR_PAUSE_NS    WEIR_NS_PER_S
 
 uint64_t weir__growth_limit(const struct weir__pool *pool, uint64_t now) {
   uint64_t span = weir__pool_settings(pool)->connect_timeout_ns;
@@ -148,7 +149,7 @@ void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
   if (pool->waiting.n != 0 && pool->n_closing != 0) {
     weir__tend(pool); /* places that are closing are wanted now */
   }
-  if (below_min(pool) && pool->n_filling < FILLING_MAX && !pool->failing) {
+  if (below_min(pool) && pool->n_filling < FILLING_MAX && !pool->resting) {
     weir__tend(pool);
   }
 }
@@ -197,21 +198,34 @@ void weir__growth_drop(struct weir__pool *pool, struct weir__slot *slot) {
   give_back(pool, slot);
 }
 
+static void rest(struct weir__pool *pool, uint64_t ns) WEIR_REQUIRES(pool->mu) {
+  uint64_t until = weir__clock_add(weir__clock_now(), ns);
+  if (!pool->resting || pool->fill_not_before < until) {
+    pool->fill_not_before = until;
+  }
+  pool->resting = true;
+}
+
 /* A connect for Min Pool Size has ended; after a failure there is a pause. */
 static void note_filled(struct weir__pool *pool, bool good) {
-  uint64_t now = weir__clock_now();
   weir__mutex_lock(&pool->mu);
   pool->n_filling--;
-  pool->failing = !good;
-  if (pool->failing) {
+  if (good) {
+    pool->fill_pause = 0;
+  } else {
     uint64_t pause = pool->fill_pause * 2;
     pause = pause < FILL_PAUSE_MIN_NS ? FILL_PAUSE_MIN_NS : pause;
     pool->fill_pause = pause > FILL_PAUSE_MAX_NS ? FILL_PAUSE_MAX_NS : pause;
-    pool->fill_not_before = weir__clock_add(now, pool->fill_pause);
-  } else {
-    pool->fill_pause = 0;
+    rest(pool, pool->fill_pause);
   }
   weir__mutex_unlock(&pool->mu);
+}
+
+void weir__growth_rest_locked(struct weir__pool *pool) {
+  if (!pool->closed && weir__pool_settings(pool)->min_pool_size != 0) {
+    rest(pool, CLEAR_PAUSE_NS);
+    weir__tend(pool); /* which sets the timer for its end */
+  }
 }
 
 static void fill_ended(struct weir_drv_hconn *session) {
@@ -229,10 +243,10 @@ static void begin_fill(struct weir_drv_hconn *session) {
 void weir__growth_fill(struct weir__pool *pool) {
   uint64_t now = weir__clock_now();
   weir__mutex_lock(&pool->mu);
-  /* Once the pause is over nothing is failing: from here on it is the ends of
-   * connects and the comings and goings of waiters that bring us back here. */
-  pool->failing = pool->failing && now < pool->fill_not_before;
-  bool resting = pool->failing;
+  /* Once the pause is over it is the ends of connects and the comings and goings
+   * of waiters that bring us back here. */
+  pool->resting = pool->resting && now < pool->fill_not_before;
+  bool resting = pool->resting;
   weir__mutex_unlock(&pool->mu);
   if (resting) {
     return;

@@ -31,6 +31,10 @@ void weir__growth_opened(struct weir_drv_hconn *session);
 /* On the reactor: starts connects for Min Pool Size, at most two at once. */
 void weir__growth_fill(struct weir__pool *pool);
 
+/* Starts none for a second: whoever clears a pool wants the server left alone for
+ * a moment.  mu held. */
+void weir__growth_rest_locked(struct weir__pool *pool) WEIR_REQUIRES(pool->mu);
+
 /* A place whose session could not even be made: as if its connect had failed.
  * The slot is CONNECTING and the caller's. */
 void weir__growth_abandon(struct weir__pool *pool,

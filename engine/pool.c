@@ -160,6 +160,7 @@ void weir__pool_clear(struct weir__pool *pool) {
   weir__mutex_lock(&pool->clear_mu);
   weir__mutex_lock(&pool->mu);
   uint32_t generation = next_generation(pool);
+  weir__growth_rest_locked(pool);
   weir__mutex_unlock(&pool->mu);
   uint32_t n = weir__load_acquire_u32(&pool->n_slots);
   for (uint32_t i = 0; i < n; i++) {

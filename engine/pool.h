@@ -66,7 +66,7 @@ struct weir__pool {
   uint64_t unclaimed_told;  /* the one that the reactor has a timer for */
   bool closed;
   bool hurried; /* no more patience with peers: shutdown's time is up */
-  bool failing; /* the last connect for Min Pool Size failed */
+  bool resting; /* no connects for Min Pool Size before fill_not_before */
   uint64_t fill_not_before;
   uint64_t fill_pause;
   uint64_t connects_begun;

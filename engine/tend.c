@@ -79,10 +79,10 @@ static uint64_t next_review(struct weir__pool *pool,
   return next < at ? next : at;
 }
 
-/* When the pause after a failed connect for Min Pool Size is over. */
+/* When the pause of connects for Min Pool Size is over. */
 static uint64_t refill_at(struct weir__pool *pool) {
   weir__mutex_lock(&pool->mu);
-  uint64_t at = pool->failing ? pool->fill_not_before : WEIR_NEVER;
+  uint64_t at = pool->resting ? pool->fill_not_before : WEIR_NEVER;
   weir__mutex_unlock(&pool->mu);
   return at;
 }

@@ -8,14 +8,28 @@
 
 #include "sys/seams.h"
 
+/* Gateways forget flows that are silent for some minutes, and tell neither end.
+ * The first probe comes before they do; a path that is dead is found out in 40 s
+ * instead of 15 minutes (bytes that are sent) or never (none are). */
+#define KEEPALIVE_IDLE_S     30
+#define KEEPALIVE_INTERVAL_S 1
+#define DEAD_PATH_MS         40000
+
+static void set(int fd, int level, int option, int value) {
+  /* Best effort: a stream without it is slow, not wrong. */
+  (void)setsockopt(fd, level, option, &value, sizeof value);
+}
+
 static int real_socket(int family) {
   int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) {
     return -errno;
   }
-  int on = 1;
-  /* Best effort: a stream without TCP_NODELAY is slow, not wrong. */
-  (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, DEAD_PATH_MS);
   return fd;
 }
 

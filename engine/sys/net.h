@@ -11,7 +11,8 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* A non-blocking, close-on-exec TCP socket with TCP_NODELAY; -errno. */
+/* A non-blocking, close-on-exec TCP socket with TCP_NODELAY and keep-alive, that
+ * gives a dead path up in 40 s; -errno. */
 int weir__net_socket(int family);
 
 /* Starts a connect: 0, -EINPROGRESS or another -errno. */

@@ -442,6 +442,42 @@ Test(exec, ends_a_flowing_result_at_its_time_out, .timeout = 10) {
   fixture_close(&f);
 }
 
+static void *run_ten_seconds(void *arg) {
+  struct runner *r = arg;
+  struct weir_exec_opts opts = {.struct_size = sizeof opts,
+                                .timeout_ns = 10 * FIXTURE_S};
+  struct fixture own = {.err = {.struct_size = sizeof own.err}};
+  r->rc = weir_exec(r->lease, r->sql, strlen(r->sql), &opts, &own.err);
+  r->rc = r->rc == WEIR_OK ? fixture_drain(&own, r->lease) : r->rc;
+  r->ended = weir__clock_now();
+  return NULL;
+}
+
+/* The first request has a second and is cancelled at 0.5 s; the next begins at
+ * 0.6 s, has ten and takes two. */
+Test(exec, scenario_172_is_not_ended_by_the_timer_of_another, .timeout = 10) {
+  open_virtual("Command Timeout=1");
+  struct runner r;
+  runner_start(&r, &f, lease, "hang");
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 500 * (uint64_t)FIXTURE_MS);
+  cr_assert_eq(weir_cancel(lease), WEIR_OK);
+  cr_assert_eq(runner_join(&r), WEIR_E_CANCELLED);
+  fixture_advance(&f, 100 * (uint64_t)FIXTURE_MS);
+  r.sql = "sleep 2000ms; rows 1";
+  cr_assert_eq(pthread_create(&r.thread, NULL, run_ten_seconds, &r), 0);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 1999 * (uint64_t)FIXTURE_MS);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CANCEL], 1);
+  fixture_advance(&f, (uint64_t)FIXTURE_MS);
+  cr_assert_eq(runner_join(&r), WEIR_OK);
+  cr_assert_eq(r.ended, VIRTUAL_CLOCK_START + 2600 * (uint64_t)FIXTURE_MS);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CANCEL], 1);
+  fixture_close(&f);
+}
+
 Test(exec, is_not_hit_by_a_cancellation_of_the_request_before, .timeout = 10) {
   open_real("");
   cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
@@ -497,6 +533,28 @@ Test(exec, is_not_hit_by_a_late_cancellation, .timeout = 10) {
   gates_restore();
   (void)pthread_join(late, NULL);
   cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  fixture_close(&f);
+}
+
+/* The same when the lease is over, too, and the next user is at work: with a
+ * cancellation of its own connection, as libpq's, that is how another's query was
+ * hit. */
+Test(exec, scenario_176_spares_the_next_user, .timeout = 10) {
+  open_real("");
+  pthread_t late;
+  cr_assert_eq(fixture_exec(&f, lease, "rows 1"), WEIR_OK);
+  gates_install();
+  gate_hold("lease.cancel");
+  cr_assert_eq(pthread_create(&late, NULL, cancel_late, NULL), 0);
+  cr_assert_eq(gate_wait_reached("lease.cancel", 1), 0);
+  cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  weir_h other = fixture_acquire(&f, pool);
+  cr_assert_eq(fixture_exec(&f, other, "rows 1; sleep 1ms"), WEIR_OK);
+  gates_restore();
+  (void)pthread_join(late, NULL);
+  cr_assert_eq(fixture_drain(&f, other), WEIR_OK);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CANCEL], 0);
   fixture_close(&f);
 }
 

@@ -68,6 +68,40 @@ Test(tend, fills_up_again_what_was_discarded, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* An administrator who wants to drop the database has a second in which the
+ * server has no session of the pool; clear does not wait, but its end shows. */
+Test(tend, scenario_197_leaves_the_server_alone_after_a_clear, .timeout = 10) {
+  fixture_open_virtual(&f);
+  weir_h pool = fixture_pool(&f, "Min Pool Size=5;Max Pool Size=8");
+  for (unsigned round = 1; round <= 3; round++) {
+    AWAIT_STAT(pool, idle, 5);
+    cr_assert_eq(weir_pool_clear(pool), WEIR_OK);
+    cr_assert_eq(fixture_stats(pool).idle, 0);
+    AWAIT_STAT(pool, empty, 8);
+    cr_assert_eq(fixture_counts(&f).sessions_live, 0);
+    fixture_sync(&f);
+    fixture_advance(&f, SECOND - 1);
+    cr_assert_eq(fixture_stats(pool).connects_begun, 5 * (uint64_t)round);
+    cr_assert_eq(fixture_stats(pool).empty, 8);
+    fixture_advance(&f, 1);
+  }
+  AWAIT_STAT(pool, idle, 5);
+  fixture_close(&f);
+}
+
+/* The pause is Min Pool Size's alone. */
+Test(tend, opens_for_a_caller_right_after_a_clear, .timeout = 10) {
+  fixture_open_virtual(&f);
+  weir_h pool = fixture_pool(&f, "Min Pool Size=2;Max Pool Size=4");
+  AWAIT_STAT(pool, idle, 2);
+  cr_assert_eq(weir_pool_clear(pool), WEIR_OK);
+  weir_h lease = fixture_acquire(&f, pool);
+  cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 3);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  fixture_close(&f);
+}
+
 /* Scenario 37: after failures it tries again, with growing pauses, for as long
  * as it takes. */
 Test(tend, tries_again_after_failures_with_growing_pauses, .timeout = 10) {

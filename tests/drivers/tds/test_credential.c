@@ -386,6 +386,44 @@ Test(credential, is_dead_after_strange_answers, .timeout = 5) {
   }
 }
 
+/* Routing to "w,1433", as ENVCHANGE 20. */
+#define ROUTE "e3 0c00 14 0700 00 9905 0100 7700 0000"
+
+static const struct {
+  const char *options;
+  const char *first;
+  const char *second;
+} routed[] = {
+    {READY, ACK FED_OK ROUTE DONE, ""},
+    {READY, ROUTE DONE, ""},
+    {ASKED "Default", INFO, ACK FED_OK ROUTE DONE},
+    {ASKED "Default", INFO, ROUTE DONE},
+    {ASKED "Default", ROUTE DONE, ""},
+    {"Server=db.test;User ID=sa;Password=", ACK ROUTE DONE, ""},
+    {"Server=db.test;User ID=sa;Password=", ROUTE DONE, ""},
+};
+
+/* Routing is not built yet: every way to log in, with LOGINACK and without, is
+ * told where it was sent.  Nothing is opened there, so nobody's certificate is
+ * checked against a name that is not its own. */
+Test(credential, scenarios_179_and_181_are_not_routed_in_any_way) {
+  for (size_t i = 0; i < sizeof routed / sizeof routed[0]; i++) {
+    struct fake f;
+    open_with(&f, routed[i].options, REPLY("01", "01"));
+    fake_reply_hex(&f, routed[i].first);
+    fake_reply_hex(&f, routed[i].second);
+    fake_encrypt(&f, 2);
+    cr_expect_eq(fake_connect(&f), WEIR_DRV_FAIL, "%zu", i);
+    cr_expect_not_null(strstr(f.message, "the server routes to w,1433"),
+                       "%zu: %s", i, f.message);
+    cr_expect_eq(f.err.kind, WEIR_DRV_K_UNSUPPORTED);
+    cr_expect_eq(f.opened, 1);
+    cr_expect_str_eq(f.tls_name, "db.test");
+    cr_expect_eq(f.wait.usable, 0);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+}
+
 Test(credential, survives_each_failed_allocation, .timeout = 20) {
   static const char *const options[] = {READY, ASKED "Default"};
   for (size_t k = 0; k < 2; k++) {

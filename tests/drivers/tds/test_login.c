@@ -307,6 +307,26 @@ Test(login, reports_the_last_address, .timeout = 5) {
   cr_expect_eq(fake_close(&f), 0);
 }
 
+/* SqlClient#2192: with MultiSubnetFailover a connect hung when all addresses
+ * failed in a certain order.  Here they are tried in turn, and each counts. */
+Test(login, report_14_every_address_is_accounted_for, .timeout = 5) {
+  for (size_t n = 1; n <= 8; n++) {
+    for (size_t refused = 0; refused <= n; refused++) {
+      struct fake f;
+      fake_open(&f, PLAIN ";MultiSubnetFailover=true");
+      fake_login(&f);
+      f.addresses = n;
+      f.refuse = refused;
+      weir_drv_status rc = fake_connect(&f);
+      cr_assert_eq(rc, refused < n ? WEIR_DRV_DONE : WEIR_DRV_FAIL, "%zu/%zu",
+                   refused, n);
+      cr_assert_eq(f.opened, refused < n ? refused + 1 : n);
+      cr_assert_leq(f.streams, 1);
+      cr_assert_eq(fake_close(&f), 0);
+    }
+  }
+}
+
 Test(login, reports_a_name_that_does_not_resolve, .timeout = 5) {
   struct fake f;
   fake_open(&f, PLAIN);

@@ -153,6 +153,30 @@ Test(reports, report_24_scenario_177_a_dropped_result_is_never_idle) {
   }
 }
 
+/* The same while the statement is being sent: after none, one, ... five of its
+ * ten packets. */
+Test(reports, scenario_177_a_statement_is_dropped_after_each_packet) {
+  static char sql[20001];
+  memset(sql, 'x', sizeof sql - 1);
+  for (size_t packets = 0; packets <= 5; packets++) {
+    struct fake f;
+    fake_session(&f);
+    f.stall_at = packets == 0 ? 10 : packets * 4096;
+    cr_assert_eq(fake_start(&f, sql), WEIR_DRV_WAIT);
+    check_busy(&f);
+    cr_assert_eq(fake_cancel(&f), WEIR_DRV_WAIT);
+    cr_assert_eq(f.sent.n, f.stall_at);
+    f.stall_at = 0;
+    fake_reply_hex(&f, DONE_ERR);
+    cr_assert_eq(fake_next(&f), WEIR_DRV_FAIL);
+    cr_expect_eq(f.err.kind, WEIR_DRV_K_CANCELLED, "%zu: %s", packets,
+                 f.message);
+    cr_expect_lt(f.sent.n, (packets + 3) * 4096);
+    check_new(&f);
+    cr_expect_eq(fake_close(&f), 0);
+  }
+}
+
 /* jdbc#1325: dead, but the pool did not know the number. */
 Test(reports, report_27_dead_is_dead_whatever_the_number, .timeout = 5) {
   for (unsigned number = 1; number < 60000; number += 977) {
