@@ -46,6 +46,10 @@ static void give_up(struct weir_drv_hconn *s, int32_t kind, const char *what) {
   }
   weir__op_fail(s, kind, "%s; the connection is closed", what);
   s->error.flags |= WEIR_DRV_EF_MAYBE_EXECUTED;
+  /* The session's end rolls back, but a statement may have held a commit. */
+  s->error.txn = s->pauses && s->txn != WEIR_DRV_TXN_NONE ? WEIR_DRV_TXN_UNKNOWN
+                                                          : WEIR_DRV_TXN_NONE;
+  s->txn = s->error.txn;
   s->status = WEIR_DRV_FAIL;
 }
 
