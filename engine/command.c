@@ -11,8 +11,9 @@
 #include "status.h"
 #include "sys/clock.h"
 
-/* How long a server may take to acknowledge a cancellation before its connection
- * is given up: well under any user's patience. */
+/* How long a server may be waited for once an operation is cancelled, before its
+ * connection is given up: well under any user's patience.  A result that was here
+ * already goes on to its end, as slowly as its user reads. */
 #define CANCEL_GRACE_NS (UINT64_C(2) * WEIR_NS_PER_S)
 
 struct cancel_watch {
@@ -45,6 +46,10 @@ static void give_up(struct weir_drv_hconn *s, int32_t kind, const char *what) {
   }
   weir__op_fail(s, kind, "%s; the connection is closed", what);
   s->error.flags |= WEIR_DRV_EF_MAYBE_EXECUTED;
+  /* The session's end rolls back, but a statement may have held a commit. */
+  s->error.txn = s->pauses && s->txn != WEIR_DRV_TXN_NONE ? WEIR_DRV_TXN_UNKNOWN
+                                                          : WEIR_DRV_TXN_NONE;
+  s->txn = s->error.txn;
   s->status = WEIR_DRV_FAIL;
 }
 
@@ -117,6 +122,10 @@ void weir__command_resume(struct weir__lease *lease) {
 }
 
 void weir__command_pause(struct weir_drv_hconn *session) {
+  if (session->cancelling) {
+    uint64_t now = weir__clock_now();
+    session->grace_ns = session->deadline > now ? session->deadline - now : 0;
+  }
   weir__drive_end(session);
 }
 
@@ -142,6 +151,9 @@ int weir__command_begin(struct weir_drv_hconn *session,
   char why[128];
   int rc = weir__drive_begin(session, self);
   if (rc == 0) {
+    if (session->reading && session->cancelling) {
+      session->deadline = weir__clock_add(weir__clock_now(), session->grace_ns);
+    }
     return WEIR_OK;
   }
   rc = weir__error_set(err, rc == -ENOMEM ? WEIR_E_NOMEM : WEIR_E_FAIL,

@@ -122,6 +122,28 @@ static void send_sql(struct weir_drv_hconn *s,
   (void)weir__op_exec(s, &args);
 }
 
+/* All that can be refused before the driver is asked. */
+static int prepare(struct weir_drv_hconn *s,
+                   struct weir__caller *self,
+                   const char *sql,
+                   uint64_t sql_len,
+                   const struct weir_exec_opts *opts,
+                   struct weir_error *err) {
+  int rc = check(s, opts, err);
+  if (rc != WEIR_OK) {
+    return rc;
+  }
+  weir__exec_forget(s);
+  rc = keep(s, sql, sql_len, opts, err);
+  if (rc == WEIR_OK) {
+    rc = weir__command_begin(s, self, err);
+    if (rc != WEIR_OK) {
+      drop_copies(s);
+    }
+  }
+  return rc;
+}
+
 int weir__exec(struct weir__lease *lease,
                struct weir__caller *self,
                const char *sql,
@@ -129,18 +151,9 @@ int weir__exec(struct weir__lease *lease,
                const struct weir_exec_opts *opts,
                struct weir_error *err) {
   struct weir_drv_hconn *s = lease->session;
-  int rc = check(s, opts, err);
+  int rc = prepare(s, self, sql, sql_len, opts, err);
   if (rc != WEIR_OK) {
-    return rc;
-  }
-  weir__exec_forget(s);
-  rc = keep(s, sql, sql_len, opts, err);
-  if (rc != WEIR_OK) {
-    return rc;
-  }
-  rc = weir__command_begin(s, self, err);
-  if (rc != WEIR_OK) {
-    drop_copies(s);
+    weir__error_txn(err, s->txn); /* a refusal leaves it as it is */
     return rc;
   }
   weir__command_start(lease, opts->timeout_ns);

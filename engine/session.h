@@ -74,13 +74,14 @@ struct weir_drv_hconn {
   int32_t phase;   /* WEIR_PHASE_* of the operation */
   uint64_t limit;  /* when a connect or a reset must have ended; WEIR_NEVER */
   int32_t status;  /* what the last driver call answered */
-  bool cancelling; /* cancel() was called; limit is then the grace's end */
+  bool cancelling; /* cancel() was called; deadline is then the grace's end */
   bool cancel_untold; /* no step() has been told of that cancel() yet */
   bool expired;       /* the deadline passed: the result is a time-out */
   bool closed;        /* shutdown took the lease away in the middle of it */
   bool pauses;        /* an exec: it may pause at META, ROWS, COUNT and OUT */
   bool outputs;       /* the next row is that of the output values */
   bool draining;      /* nobody reads the result: it is thrown away */
+  uint64_t grace_ns;  /* of a cancelled one that pauses: what is left of it */
   struct weir_drv_wait wait;
   struct weir_drv_want wants[WEIR_DRV_WANT_MAX]; /* the wait's, with ready */
   uint32_t n_wants;

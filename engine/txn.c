@@ -36,7 +36,6 @@ static int check(const struct weir_drv_hconn *s,
                          "back");
     weir__error_class(err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_OTHER,
                       WEIR_DRV_RETRY_NO);
-    weir__error_txn(err, WEIR_DRV_TXN_OPEN);
   }
   return rc;
 }
@@ -96,6 +95,7 @@ int weir__txn(struct weir__lease *lease,
     rc = weir__command_begin(s, self, err);
   }
   if (rc != WEIR_OK) {
+    weir__error_txn(err, s->txn); /* a refusal leaves it as it is */
     return rc;
   }
   weir__command_start(lease, WEIR_TIMEOUT_POOL);

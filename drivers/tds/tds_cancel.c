@@ -7,7 +7,8 @@
  *                              the answer is one DONE with the error bit
  *   sent                       an attention strictly behind the last byte, then
  *                              the answer up to the DONE that acknowledges it
- *   the whole answer is here   nothing: the operation ends by its own result
+ *   the whole answer is here   nothing: the operation ends by its own result,
+ *                              unless it would have to be sent once more
  *
  * There is no timer: the engine gives a cancellation its grace and cuts the
  * connection when it is over, in whatever state. */
@@ -53,6 +54,7 @@ weir_drv_status tds_request_cancel(struct weir_drv_conn *c,
   bool sent = c->op != TDS_OP_CONNECT && c->request.complete;
   if (!c->cancelled && sent) {
     if (arrived(c)) {
+      c->missed = true;
       return tds_conn_again(&t);
     }
     c->phase = "cancel";

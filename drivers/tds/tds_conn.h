@@ -166,6 +166,7 @@ struct weir_drv_conn {
   enum tds_step step;
   enum tds_op op;
   bool cancelled; /* cancel() was called for the operation */
+  bool missed;    /* ... when its whole answer was here */
   const char *phase;
 
   struct tds_link link;

@@ -239,7 +239,7 @@ static weir_drv_status end_request(struct weir_drv_conn *c,
     return tds_reply_end_cancelled(c, t);
   }
   if (tds_stmt_again(c)) {
-    return tds_exec_again(c, t);
+    return c->missed ? tds_request_cancelled(c, t) : tds_exec_again(c, t);
   }
   if (f->set) {
     return tds_reply_end_failed(c, t);

@@ -66,10 +66,18 @@ static weir_drv_status give_up(struct weir_drv_conn *c) {
                        TDS_ST_EOM | TDS_ST_IGNORE, 0);
 }
 
+/* A refusal leaves the transaction as it is. */
+static void note_txn(const struct weir_drv_conn *c, struct tds_turn *t) {
+  if (t->err != NULL) {
+    t->err->txn = tds_txn_state(c);
+  }
+}
+
 weir_drv_status tds_request_cancelled(struct weir_drv_conn *c,
                                       struct tds_turn *t) {
   (void)tds_fail(t->err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_CANCELLED,
                  WEIR_DRV_RETRY_SAME, "cancelled before it was sent");
+  note_txn(c, t);
   tds_exec_sent(c);
   (void)tds_conn_go(c, TDS_STEP_IDLE);
   return tds_conn_end(c, t, WEIR_DRV_FAIL);
@@ -116,6 +124,7 @@ weir_drv_status tds_request_begin(struct weir_drv_conn *c,
   q->mark = c->link.written;
   c->op = op;
   c->cancelled = false;
+  c->missed = false;
   c->reset_sent = false;
   c->reset_done = false;
   tds_reply_begin(c, op == TDS_OP_EXEC && !c->no_rows ? &c->sink : NULL);
@@ -149,6 +158,7 @@ weir_drv_status tds_request_refuse(struct weir_drv_conn *c,
                                    const char *why) {
   (void)tds_fail(t->err, WEIR_DRV_SCOPE_STATEMENT, kind, WEIR_DRV_RETRY_NO,
                  "%s", why);
+  note_txn(c, t);
   return tds_conn_end(c, t, WEIR_DRV_FAIL);
 }
 

@@ -99,6 +99,11 @@ static const char *login_advice(const struct weir_error *err) {
   if (err->kind == WEIR_DRV_K_CONFIG) {
     return "check Database=: does it exist, and may this login open it?";
   }
+  if (strstr(err->message, "access token") != NULL) {
+    return "get a new Access Token: is it meant for this server and its "
+           "tenant, "
+           "is it still valid, and may its owner log in here?";
+  }
   return "check User ID, Password and Database; repeated attempts may lock "
          "the account";
 }

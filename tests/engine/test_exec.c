@@ -39,6 +39,11 @@ static int next_code(void) {
   return weir_next(lease, &item, &f.err);
 }
 
+static void *drain(void *arg) {
+  *(int *)arg = fixture_drain(&f, lease);
+  return NULL;
+}
+
 static void *cancel_late(void *arg) {
   (void)weir_cancel(lease);
   return arg;
@@ -400,6 +405,63 @@ Test(exec, closes_a_connection_that_does_not_acknowledge, .timeout = 10) {
   cr_assert_eq(fixture_counts(&f).sessions_live, 0);
   cr_assert_eq(weir_release(lease), WEIR_OK);
   AWAIT_STAT(pool, empty, 1);
+  fixture_close(&f);
+}
+
+/* The cancellation comes too late, and the result goes on to its end.  How slowly
+ * it is read is its user's affair. */
+Test(exec, lets_a_result_that_won_be_read_slowly, .timeout = 10) {
+  open_virtual("Mock Script Text=\"cancel: rows 3x1\"");
+  struct weir_exec_opts opts = {.struct_size = sizeof opts, .batch_rows = 1};
+  cr_assert_eq(weir_exec(lease, "rows 1", 6, &opts, &f.err), WEIR_OK);
+  (void)want(WEIR_ITEM_META);
+  cr_assert_eq(weir_cancel(lease), WEIR_OK);
+  (void)want(WEIR_ITEM_META);
+  for (int i = 0; i < 3; i++) {
+    fixture_advance(&f, 60 * (uint64_t)FIXTURE_S);
+    (void)weir_rows_free(want(WEIR_ITEM_ROWS).rows);
+  }
+  (void)want(WEIR_ITEM_COUNT);
+  fixture_advance(&f, 60 * (uint64_t)FIXTURE_S);
+  (void)want(WEIR_ITEM_DONE);
+  cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+  fixture_close(&f);
+}
+
+/* The same where it is the time-out that came too late. */
+Test(exec,
+     lets_a_result_that_outran_its_time_out_be_read_slowly,
+     .timeout = 10) {
+  open_virtual("Command Timeout=3;Mock Script Text=\"cancel: rows 1x1\"");
+  cr_assert_eq(fixture_exec(&f, lease, "rows 1"), WEIR_OK);
+  fixture_advance(&f, 3 * (uint64_t)FIXTURE_S);
+  (void)want(WEIR_ITEM_META);
+  (void)want(WEIR_ITEM_META);
+  fixture_advance(&f, 60 * (uint64_t)FIXTURE_S);
+  (void)weir_rows_free(want(WEIR_ITEM_ROWS).rows);
+  cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  fixture_close(&f);
+}
+
+/* What the server is waited for adds up: pauses do not grant it more. */
+Test(exec, gives_up_a_server_that_drips_after_a_cancellation, .timeout = 10) {
+  open_virtual("Mock Script Text=\"cancel: count 1, delay 1500ms, count 2, "
+               "delay 1500ms, count 3\"");
+  pthread_t reader;
+  int rc = WEIR_OK;
+  cr_assert_eq(fixture_exec(&f, lease, "rows 1"), WEIR_OK);
+  (void)want(WEIR_ITEM_META);
+  cr_assert_eq(weir_cancel(lease), WEIR_OK);
+  (void)want(WEIR_ITEM_COUNT);
+  fixture_advance(&f, 60 * (uint64_t)FIXTURE_S);
+  cr_assert_eq(pthread_create(&reader, NULL, drain, &rc), 0);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 1500 * (uint64_t)FIXTURE_MS);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 500 * (uint64_t)FIXTURE_MS);
+  (void)pthread_join(reader, NULL);
+  cr_assert_eq(rc, WEIR_E_CANCELLED);
+  cr_assert_geq(f.err.scope, WEIR_DRV_SCOPE_CONN);
   fixture_close(&f);
 }
 

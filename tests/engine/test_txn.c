@@ -230,6 +230,39 @@ Test(txn, is_unknown_when_a_cancelled_commit_was_not_answered, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* A statement may have held a commit. */
+Test(txn, is_unknown_when_a_statement_in_it_was_given_up, .timeout = 10) {
+  open_virtual("Command Timeout=3;Mock Script Text=\"cancel: hang\"");
+  struct runner r;
+  cr_assert_eq(weir_begin(lease, 0, &f.err), WEIR_OK);
+  runner_start(&r, &f, lease, "hang");
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 3 * (uint64_t)FIXTURE_S);
+  AWAIT_COUNT(&f, calls[MOCK_CANCEL], 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 2 * (uint64_t)FIXTURE_S);
+  cr_assert_eq(runner_join(&r), WEIR_E_TIMEOUT);
+  cr_assert_eq(r.err.txn, WEIR_TXN_UNKNOWN);
+  cr_assert_eq(weir_rollback(lease, &f.err), WEIR_E_FAIL);
+  cr_assert_eq(f.err.txn, WEIR_TXN_UNKNOWN);
+  check_discarded();
+  fixture_close(&f);
+}
+
+/* What is refused before anything is sent leaves it as it is, and says so. */
+Test(txn, is_open_still_after_a_refusal, .timeout = 10) {
+  open_real("");
+  cr_assert_eq(weir_begin(lease, 0, &f.err), WEIR_OK);
+  cr_assert_eq(fixture_exec(&f, lease, "rows 1"), WEIR_OK);
+  cr_assert_eq(fixture_exec(&f, lease, "rows 1"), WEIR_E_BUSY);
+  cr_assert_eq(f.err.txn, WEIR_TXN_OPEN);
+  cr_assert_eq(weir_commit(lease, &f.err), WEIR_E_BUSY);
+  cr_assert_eq(f.err.txn, WEIR_TXN_OPEN);
+  cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  cr_assert_eq(weir_commit(lease, &f.err), WEIR_OK);
+  fixture_close(&f);
+}
+
 /* The answer was faster than the cancellation. */
 Test(txn, is_committed_if_the_server_said_so_all_the_same, .timeout = 10) {
   open_real("Mock Script Text=\"txn 2: hang; cancel: succeed\"");

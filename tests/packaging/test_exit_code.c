@@ -106,6 +106,8 @@ Test(diag, advises_what_helps, .timeout = 5) {
        "Cannot open database", "check Database="},
       {WEIR_PHASE_LOGIN, WEIR_DRV_K_AUTH, 18456, WEIR_E_FAIL, "Login failed",
        "check User ID, Password"},
+      {WEIR_PHASE_LOGIN, WEIR_DRV_K_AUTH, 18456, WEIR_E_FAIL,
+       "login with an access token to db,1433: Login failed", "Access Token"},
       {WEIR_PHASE_EXEC, WEIR_DRV_K_INTERNAL, 0, WEIR_E_FAIL,
        "driver x broke its contract: step", "report it to the driver's author"},
       {WEIR_PHASE_LOAD, 0, 0, WEIR_E_ARG, "directory of drivers 'rel'",

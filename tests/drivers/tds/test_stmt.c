@@ -33,6 +33,7 @@
 #define ERR_8179 ERR("f31f0000")
 #define ERR_586  ERR("4a020000")
 #define ERR_102  ERR("66000000")
+#define BEGUN    "e3 0b00 08 08 0100000000000000 00 "
 #define XY       "e3 0700 01 02 7800 7900 00 "
 
 static struct weir_drv_param one;
@@ -279,6 +280,27 @@ Test(stmt, prepares_again_once_and_no_more, .timeout = 5) {
   cr_assert_eq(fake_exec(&f, "q"), WEIR_DRV_FAIL);
   cr_expect_eq(f.err.native, 8179);
   cr_expect_eq(f.wait.usable, 1);
+  check_stats(&f, 0, 1, 0);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+/* A cancellation that finds the answer to be here stops what would be sent. */
+Test(stmt, does_not_send_again_what_was_cancelled, .timeout = 5) {
+  struct fake f;
+  open_with(&f, OPTIONS);
+  cr_assert_eq(run(&f, "q", BEGUN CAME("05000000") DONE), WEIR_DRV_DONE);
+  f.log.n = 0;
+  cr_assert_eq(fake_start(&f, "q"), WEIR_DRV_WAIT);
+  size_t sent = f.sent.n;
+  fake_reply_hex(&f, ERR_8179 FAILED);
+  fake_reply_hex(&f, RESULT CAME("06000000") DONE);
+  cr_assert_eq(fake_cancel(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.sent.n, sent);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_CANCELLED);
+  cr_expect_eq(f.err.flags & WEIR_DRV_EF_MAYBE_EXECUTED, 0);
+  cr_expect_eq(f.err.txn, WEIR_DRV_TXN_OPEN);
+  cr_expect_eq(f.wait.usable, 1);
+  cr_expect_str_eq(fake_diags(&f), "");
   check_stats(&f, 0, 1, 0);
   cr_expect_eq(fake_close(&f), 0);
 }
