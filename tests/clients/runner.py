@@ -125,12 +125,19 @@ class Bench:
         with open(args.steps, encoding="utf-8") as file:
             self.script = json.load(file)
 
-    def control(self, command):
+    def order(self, command):
+        """What tdsd answers to a command."""
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(self.args.control)
             line.sendall(command.encode() + b"\n")
             with line.makefile() as answer:
-                return json.loads(answer.readline())
+                told = answer.readline().rstrip("\n")
+        if told.startswith("error"):
+            raise Failure(f"{command}: {told}")
+        return told
+
+    def control(self, command):
+        return json.loads(self.order(command))
 
     def count(self, counter):
         return self.control("stats")[counter]
