@@ -218,9 +218,9 @@ class Steps(Bench):
     def packets(self, size):
         """FreeTDS asks for 4096 bytes at least, and takes what it is told."""
         if size < 4096:
-            self.order(f"fault msg=login packet-size {size}")
+            self.command(f"fault msg=login packet-size {size}")
         session = self.open(packet_size=size)
-        self.order("fault clear")
+        self.command("fault clear")
         equal(self.seen(self.spid(session))["packet_size"], size, "packet size")
         self.echo(session, 100000)
         text = self.scalar(
