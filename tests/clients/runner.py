@@ -125,12 +125,19 @@ class Bench:
         with open(args.steps, encoding="utf-8") as file:
             self.script = json.load(file)
 
-    def control(self, command):
+    def command(self, text):
+        """What tdsd answers to a command."""
         with socket.socket(socket.AF_UNIX) as line:
             line.connect(self.args.control)
-            line.sendall(command.encode() + b"\n")
+            line.sendall(text.encode() + b"\n")
             with line.makefile() as answer:
-                return json.loads(answer.readline())
+                told = answer.readline().rstrip("\n")
+        if told.startswith("error"):
+            raise Wrong(f"{text}: {told}")
+        return told
+
+    def control(self, text):
+        return json.loads(self.command(text))
 
     def count(self, counter):
         return self.control("stats")[counter]

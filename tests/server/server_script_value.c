@@ -231,6 +231,21 @@ static void write_properties(const struct tdsd_script_type *base,
   tdsd_buf_fini(&properties);
 }
 
+/* Servers send decimals at full width in a sql_variant, whatever the precision.
+ * What is written as 0x.. stays as it is. */
+static int read_base_value(struct tdsd_script_parser *parser,
+                           const struct tdsd_script_type *base,
+                           struct tdsd_buf *out) {
+  bool widen = base->data == TDSD_DATA_SIMPLE &&
+               base->simple.kind == TDSD_DECIMAL &&
+               parser->token.lexeme != TDSD_SL_HEX;
+  int rc = read_scalar(parser, base, out);
+  while (rc == 0 && widen && tdsd_buf_len(out) < 17) {
+    tdsd_buf_u8(out, 0);
+  }
+  return rc;
+}
+
 /* variant(TYPE, VALUE). */
 static int read_variant(struct tdsd_script_parser *parser,
                         struct tdsd_buf *out) {
@@ -249,7 +264,7 @@ static int read_variant(struct tdsd_script_parser *parser,
     parser->token = at;
     rc = tdsd_script_expected(parser, "a type that sql_variant can hold");
   } else if (tdsd_script_expect_sign(parser, ',') < 0 ||
-             read_scalar(parser, &base, &bytes) < 0 ||
+             read_base_value(parser, &base, &bytes) < 0 ||
              tdsd_script_expect_sign(parser, ')') < 0) {
     rc = -1;
   } else {

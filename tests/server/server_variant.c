@@ -34,6 +34,14 @@ static void write_base(struct tdsd_buf *reply, const struct tdsd_type *type) {
   }
 }
 
+/* Servers send decimals of any precision at full width here: SqlClient reads 17
+ * bytes without looking at the length. */
+static void write_decimal(struct tdsd_buf *reply,
+                          const struct tdsd_value *value) {
+  const struct tdsd_type widest = {.kind = TDSD_DECIMAL, .precision = 38};
+  tdsd_values_decimal(reply, &widest, value);
+}
+
 void tdsd_write_variant(const struct tdsd_writer *writer,
                         const struct tdsd_value *value) {
   struct tdsd_buf *reply = writer->reply;
@@ -54,7 +62,7 @@ void tdsd_write_variant(const struct tdsd_writer *writer,
   if (to.kind <= TDSD_NVARCHAR) {
     (void)tdsd_values_string(reply, &to, printed.bytes, printed.len);
   } else if (to.kind == TDSD_DECIMAL) {
-    tdsd_values_decimal(reply, &to, value);
+    write_decimal(reply, value);
   } else if (tdsd_types_is_new_date(to.kind)) {
     tdsd_values_date(reply, &to, value);
   } else {

@@ -212,6 +212,9 @@ Test(script, writes_values_of_every_type, .timeout = 10) {
       {"sql_variant", "null", "00 00 00 00"},
       {"sql_variant", "variant(int, 5)", "06 00 00 00 38 00 05 00 00 00"},
       {"sql_variant", "variant(decimal(5,2), 1)",
+       "15 00 00 00 6A 02 05 02 01 64 00 00 00 00 00 00 00 00 00 00 00 00 00 "
+       "00 00"},
+      {"sql_variant", "variant(decimal(5,2), 0x0164000000)",
        "09 00 00 00 6A 02 05 02 01 64 00 00 00"},
       {"sql_variant", "variant(nvarchar(4), \"a\")",
        "0B 00 00 00 E7 07 09 04 D0 00 34 08 00 61 00"},

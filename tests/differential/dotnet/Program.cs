@@ -184,6 +184,11 @@ static string TextOf(SqlDataReader reader, int i,
         case "uniqueidentifier":
             return reader.GetGuid(i).ToString().ToUpperInvariant();
         default:
-            return Convert.ToString(reader.GetValue(i), invariant)!;
+            return reader.GetValue(i) switch
+            {
+                bool bit => bit ? "1" : "0",
+                byte[] bytes => "0x" + Convert.ToHexString(bytes),
+                var value => Convert.ToString(value, invariant)!,
+            };
     }
 }
