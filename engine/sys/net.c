@@ -8,14 +8,42 @@
 
 #include "sys/seams.h"
 
+/* A peer that is gone without a word is noticed after 40 s of silence, and a
+ * gateway that drops silent flows hears of this one: Azure's do so after four
+ * minutes.  The kernel does it; nobody wakes. */
+#define KEEP_IDLE_S     30
+#define KEEP_INTERVAL_S 1
+#define KEEP_PROBES     10
+
+/* Best effort: a stream without these is slow, or notices late; not wrong.
+ *
+ * Not TCP_USER_TIMEOUT: it would also end a connection whose peer lives but has
+ * not read for a while, as a server does that waits for a lock.  What is sent is
+ * bounded by the limit of the request. */
+static void set_options(int fd) {
+  static const struct {
+    int level;
+    int name;
+    int value;
+  } options[] = {
+      {IPPROTO_TCP, TCP_NODELAY, 1},
+      {SOL_SOCKET, SO_KEEPALIVE, 1},
+      {IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S},
+      {IPPROTO_TCP, TCP_KEEPINTVL, KEEP_INTERVAL_S},
+      {IPPROTO_TCP, TCP_KEEPCNT, KEEP_PROBES},
+  };
+  for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+    (void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+                     sizeof options[i].value);
+  }
+}
+
 static int real_socket(int family) {
   int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) {
     return -errno;
   }
-  int on = 1;
-  /* Best effort: a stream without TCP_NODELAY is slow, not wrong. */
-  (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  set_options(fd);
   return fd;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +67,25 @@ static weir_drv_stream *connected(int *out_peer) {
   *out_peer = accept(listener, NULL, NULL);
   cr_assert_geq(*out_peer, 0);
   return s;
+}
+
+static int option_of(int fd, int level, int name) {
+  int value = -1;
+  socklen_t len = sizeof value;
+  cr_assert_eq(getsockopt(fd, level, name, &value, &len), 0);
+  return value;
+}
+
+Test(stream, asks_a_silent_peer_whether_it_lives) {
+  int peer;
+  int fd = weir__stream_fd(connected(&peer));
+  cr_expect_eq(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+  cr_expect_eq(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 30);
+  cr_expect_eq(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), 1);
+  cr_expect_eq(option_of(fd, IPPROTO_TCP, TCP_KEEPCNT), 10);
+  cr_expect_eq(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
+  cr_expect_eq(option_of(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+  close(peer);
 }
 
 Test(stream, moves_bytes_and_counts_them) {
