@@ -370,6 +370,13 @@ void tds_link_want(const struct tds_link *l,
       events | (l->out_at < l->out.n ? WEIR_DRV_EV_WRITE : 0);
 }
 
+/* A record that came together with the answer's last one is still in TLS. */
+bool tds_link_unread(struct tds_link *l) {
+  uint8_t byte;
+  return l->in.n > 0 || !tds_packet_idle(&l->reader) ||
+         (l->tls_in && l->tls_api->read(l->tls, &byte, 1) > 0);
+}
+
 /* With TLS the bytes that wait may be a ticket or a key update: TLS takes them
  * and says whether anything is left for us. */
 int32_t tds_link_health(struct tds_link *l) {

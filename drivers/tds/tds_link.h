@@ -90,6 +90,10 @@ void tds_link_want(const struct tds_link *l,
                    uint32_t events,
                    struct weir_drv_wait *wait);
 
+/* Whether bytes have been read that no request has asked for: part of a message
+ * behind the last answer.  Does no I/O; what TLS holds is lost by asking. */
+bool tds_link_unread(struct tds_link *l);
+
 /* WEIR_DRV_ALIVE_* of an idle link. */
 int32_t tds_link_health(struct tds_link *l);
 

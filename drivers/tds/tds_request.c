@@ -83,6 +83,15 @@ weir_drv_status tds_request_cancelled(struct weir_drv_conn *c,
   return tds_conn_end(c, t, WEIR_DRV_FAIL);
 }
 
+/* What has come before the request was sent is no answer to it. */
+static weir_drv_status unasked(struct weir_drv_conn *c, struct tds_turn *t) {
+  return tds_conn_fail(
+      c, t, WEIR_DRV_SCOPE_CONN, WEIR_DRV_K_PROTOCOL,
+      "the server sent something that nobody asked for, at byte "
+      "%llu",
+      (unsigned long long)c->link.reader.at);
+}
+
 weir_drv_status tds_request_send(struct weir_drv_conn *c, struct tds_turn *t) {
   struct tds_request *q = &c->request;
   for (;;) {
@@ -97,6 +106,9 @@ weir_drv_status tds_request_send(struct weir_drv_conn *c, struct tds_turn *t) {
     }
     if (c->cancelled && !q->started) {
       return tds_request_cancelled(c, t);
+    }
+    if (!q->started && tds_link_unread(&c->link)) {
+      return unasked(c, t);
     }
     if (c->spent > TDS_STEP_BYTES) {
       return tds_conn_again(t);

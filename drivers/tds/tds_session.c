@@ -57,7 +57,8 @@ bool tds_session_moved(const struct weir_drv_conn *c) {
 
 void tds_session_state(const struct weir_drv_conn *c,
                        struct weir_drv_wait *wait) {
-  wait->usable = c->step == TDS_STEP_IDLE;
+  /* Whatever follows an answer would be taken for the next one. */
+  wait->usable = c->step == TDS_STEP_IDLE && c->link.in.n == 0;
   wait->txn = tds_txn_state(c);
   wait->dirty = c->dirty;
   wait->auth_expires_unix = c->auth_expires_s;

@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* A non-blocking, close-on-exec TCP socket with TCP_NODELAY and keep-alive, that
- * gives a dead path up in 40 s; -errno. */
+/* A non-blocking, close-on-exec TCP socket with TCP_NODELAY that asks a silent
+ * peer after 30 s whether it lives, and is in error 10 s later; -errno. */
 int weir__net_socket(int family);
 
 /* Starts a connect: 0, -EINPROGRESS or another -errno. */

@@ -395,15 +395,51 @@ def reset(server, shell, what, fault, fate, sql):
     next_works(what, shell, spid, fate)
 
 
+LEVEL = ("SELECT transaction_isolation_level FROM sys.dm_exec_sessions"
+         " WHERE session_id = @@SPID")
+
+
+def verified(server, shell, what, fault, fate, sql):
+    """Connection Reset=verified: the reset has ended before anybody is handed the
+    connection, so whatever goes wrong with it is no borrower's concern."""
+    spid = shell.say("acquire 0")[3]
+    shell.say("exec 0 " + sql)
+    server.fault("msg=reset times=1 " + fault)
+    shell.say("release 0")
+    let_it_come()
+    check(what + ": it struck with nobody there",
+          "used 1" in server.order("fault list"))
+    server.clear()
+    got = shell.say("acquire 0")
+    check(what + ": acquire", got[0] == 0 and got[2] < limit("connect"), got)
+    check(what + f": the connection is {fate}",
+          (got[3] == spid) == (fate == ALIVE), (spid, got[3]))
+    for question, right in (("SELECT DB_NAME()", "master"), (LEVEL, "2"),
+                            ("SELECT @@TRANCOUNT", "0"),
+                            ("SELECT COUNT(*) FROM #t", None)):
+        answer = shell.say("exec 0 " + question)
+        check(what + ": " + question, (answer[0] == 0) == (right is not None)
+              and right in (None, answer[3]), answer)
+    next_works(what, shell, got[3], None)
+
+
 def check_resets(server):
-    for fault, fate in (("reset-ack none", DEAD), ("reset-ack late", ALIVE),
-                        ("reset-ack twice", None), ("reset-env", ALIVE),
-                        ("error 18056 class=20", DEAD), ("close", DEAD),
-                        ("rst", DEAD), ("stall", DEAD), ("done none", DEAD),
-                        ("split=1", ALIVE)):
+    faults = (("reset-ack none", DEAD), ("reset-ack late", ALIVE),
+              ("reset-ack twice", None), ("reset-env", ALIVE),
+              ("error 18056 class=20", DEAD), ("close", DEAD),
+              ("rst", DEAD), ("stall", DEAD), ("done none", DEAD),
+              ("split=1", ALIVE))
+    for fault, fate in faults:
         for name, sql in (("at once", "USE tempdb"), ("later", "SELECT 1")):
             each(f"reset {name}: {fault}", server, reset, fault, fate, sql,
                  options=PLAIN)
+    for fault, fate in faults:
+        if fate is None:
+            continue
+        for sql in ("SELECT 1", "USE tempdb CREATE TABLE #t (a int) BEGIN TRAN"
+                    " SET TRANSACTION ISOLATION LEVEL SERIALIZABLE"):
+            each(f"reset verified: {fault}, {sql[:6]}", server, verified, fault,
+                 fate, sql, options=PLAIN + "Connection Reset=verified")
 
 
 # A token of each kind, as small as it can be.

@@ -26,6 +26,10 @@ static const struct {
     {"@a:datetime2=2026-11-30T12:00:00", WEIR_T_TIME, "2026-11-30T12:00:00", 0},
     {"@a:binary(2)=0xaBcD", WEIR_T_BYTES, "\xab\xcd", 0},
     {"@a:varbinary(max)=0x", WEIR_T_BYTES, "", 0},
+    {"@a:rowversion=0x07", WEIR_T_BYTES, "\x07", 0},
+    {"@a:timestamp=0x08", WEIR_T_BYTES, "\x08", 0},
+    {"@a:integer=7", WEIR_T_INT, NULL, 7},
+    {"@a:dec(5)=7", WEIR_T_DEC, "7", 0},
     {"@a:xml=<a/>", WEIR_T_TEXT, "<a/>", 0},
 };
 

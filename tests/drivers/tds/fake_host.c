@@ -472,6 +472,7 @@ static int64_t tls_read(weir_drv_tls *tls, void *p, uint64_t cap) {
   size_t n = t->in.n - t->in_at;
   uint8_t *to = p;
   n = n < cap ? n : (size_t)cap;
+  n = t->f->tls_most == 0 || n < t->f->tls_most ? n : t->f->tls_most;
   for (size_t i = 0; i < n; i++) {
     to[i] = t->in.p[t->in_at + i] ^ FAKE_KEY;
   }

@@ -42,6 +42,7 @@ struct fake {
   bool hang_up;      /* the server closes behind its last answer */
   size_t read_most;  /* bytes a read gives at most; 0 = no limit */
   size_t write_most; /* likewise for writes */
+  size_t tls_most;   /* bytes of plaintext a read of TLS gives; 0 = no limit */
   size_t stall_at;   /* sent may not grow beyond; 0 = no limit */
   uint32_t seed;     /* not 0: limits are drawn anew for each call */
   bool stray;        /* wake the driver for nothing before each wake-up */

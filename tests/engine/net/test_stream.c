@@ -69,6 +69,25 @@ static weir_drv_stream *connected(int *out_peer) {
   return s;
 }
 
+static int option_of(int fd, int level, int name) {
+  int value = -1;
+  socklen_t len = sizeof value;
+  cr_assert_eq(getsockopt(fd, level, name, &value, &len), 0);
+  return value;
+}
+
+Test(stream, asks_a_silent_peer_whether_it_lives) {
+  int peer;
+  int fd = weir__stream_fd(connected(&peer));
+  cr_expect_eq(option_of(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+  cr_expect_eq(option_of(fd, IPPROTO_TCP, TCP_KEEPIDLE), 30);
+  cr_expect_eq(option_of(fd, IPPROTO_TCP, TCP_KEEPINTVL), 1);
+  cr_expect_eq(option_of(fd, IPPROTO_TCP, TCP_KEEPCNT), 10);
+  cr_expect_eq(option_of(fd, IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
+  cr_expect_eq(option_of(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+  close(peer);
+}
+
 Test(stream, moves_bytes_and_counts_them) {
   int peer;
   char got[8];
