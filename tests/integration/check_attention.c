@@ -137,6 +137,7 @@ static void *use(void *arg) {
 
 static void crowd(const char *what) {
   static struct user users[USERS];
+  /* No other thread yet.  NOLINTNEXTLINE(concurrency-mt-unsafe) */
   const char *text = getenv("WEIR_SCENARIO_SECONDS");
   int64_t seconds = text == NULL ? 2 : strtol(text, NULL, 10);
   struct tally all = {.answers = 0};
@@ -293,8 +294,8 @@ static void be_stuck(size_t i) {
   kit_check(rc == stuck[i].rc, what, weir_status_name(rc));
   kit_check(err.scope >= WEIR_SCOPE_CONN, what, err.message);
   kit_check_number(took >= limit_ms, what, took);
-  kit_check_number(took <
-                       limit_ms + CANCEL_MS + (by_hand ? 2 : 1) * KIT_SLACK_MS,
+  kit_check_number(took < limit_ms + CANCEL_MS +
+                              (by_hand ? 2 : 1) * (int64_t)KIT_SLACK_MS,
                    what, took);
   (void)weir_release(lease);
   wait_for_no_socket(what);
@@ -347,7 +348,7 @@ static void drop_while_reading(unsigned packets) {
   struct weir_error err = {.struct_size = sizeof err};
   struct weir_item item = {.struct_size = sizeof item};
   weir_h lease = kit_acquire(&k);
-  kit_order(&k, "fault times=1 msg=batch byte=%u pause 200", packets * 512);
+  kit_order(&k, "fault times=1 msg=batch byte=%u pause 200", packets * 512u);
   int32_t rc = weir_exec(lease, sql, sizeof sql - 1, NULL, &err);
   for (unsigned i = 1; i < packets && rc == WEIR_OK; i++) {
     rc = weir_next(lease, &item, &err);
@@ -404,14 +405,14 @@ static const char endless[] =
 
 /* AddressSanitizer keeps what was freed for a while: 256 MiB of it. */
 #if defined(__SANITIZE_ADDRESS__)
-#  define FLAT_KIB (400 * 1024)
+#  define FLAT_KIB 409600
 #elif defined(__has_feature)
 #  if __has_feature(address_sanitizer)
-#    define FLAT_KIB (400 * 1024)
+#    define FLAT_KIB 409600
 #  endif
 #endif
 #ifndef FLAT_KIB
-#  define FLAT_KIB (32 * 1024)
+#  define FLAT_KIB 32768
 #endif
 
 static int64_t memory_kib(void) {
@@ -440,7 +441,7 @@ static void check_backs_up(void) {
   uint64_t sent = kit_stats(&k).bytes_out;
   kit_pause_ms(300);
   sent = kit_stats(&k).bytes_out - sent;
-  kit_check_number(sent < 16u * 1024 * 1024, "187: nobody reads on",
+  kit_check_number(sent < UINT64_C(16777216), "187: nobody reads on",
                    (int64_t)sent);
 }
 

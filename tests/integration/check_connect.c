@@ -76,8 +76,13 @@ static const struct silence silences[] = {
 };
 #define SILENCES (sizeof silences / sizeof silences[0])
 
+struct meeting {
+  pthread_t thread;
+  const struct silence *silence;
+};
+
 static void *meet_silence(void *arg) {
-  const struct silence *s = arg;
+  const struct silence *s = ((const struct meeting *)arg)->silence;
   struct tdsd_options options = {
       .tls = s->tls, .faults = &s->fault, .nfaults = 1};
   struct weir_error err = {.struct_size = sizeof err};
@@ -99,15 +104,15 @@ static void *meet_silence(void *arg) {
 }
 
 static void scenario_183_silence_ends_at_the_limit(void) {
-  pthread_t threads[SILENCES];
+  struct meeting all[SILENCES];
   for (size_t i = 0; i < SILENCES; i++) {
-    void *arg = (void *)(uintptr_t)&silences[i];
-    if (pthread_create(&threads[i], NULL, meet_silence, arg) != 0) {
+    all[i].silence = &silences[i];
+    if (pthread_create(&all[i].thread, NULL, meet_silence, &all[i]) != 0) {
       abort();
     }
   }
   for (size_t i = 0; i < SILENCES; i++) {
-    (void)pthread_join(threads[i], NULL);
+    (void)pthread_join(all[i].thread, NULL);
   }
 }
 
@@ -264,7 +269,7 @@ static void scenario_186_long_statements_arrive_whole(void) {
     kit_check_number(packet_size(lease) == 4096, "186: 4096",
                      packet_size(lease));
     echo_around(lease, 4096, modes[i].name);
-    echo(lease, 1024 * 1024, modes[i].name);
+    echo(lease, 1048576, modes[i].name);
     (void)weir_release(lease);
     close_mode(&k, modes[i].name);
   }

@@ -78,7 +78,8 @@ void kit_open(struct kit *k, const struct tdsd_options *options) {
       weir_engine_open(NULL, &k->engine, &err) != WEIR_OK) {
     printf("no server or no engine: %s %s\n0 passed, 1 failed\n", why,
            err.message);
-    exit(1);
+    (void)fflush(stdout);
+    _Exit(1);
   }
 }
 
@@ -179,7 +180,7 @@ int32_t kit_run(weir_h lease,
 /* The bytes that the peer has not taken, or -1: the descriptor is no socket of
  * ours to the server. */
 static int unsent(const struct kit *k, int fd) {
-  struct sockaddr_in at;
+  struct sockaddr_in at = {.sin_family = AF_UNSPEC};
   socklen_t len = sizeof at;
   int bytes = 0;
   if (getpeername(fd, (struct sockaddr *)&at, &len) != 0 ||
