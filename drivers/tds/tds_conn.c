@@ -73,6 +73,10 @@ weir_drv_status tds_conn_step(struct weir_drv_conn *c,
 weir_drv_status tds_conn_end(struct weir_drv_conn *c,
                              struct tds_turn *t,
                              weir_drv_status rc) {
+  /* More than the answer: the next request would take it for its own. */
+  if (c->step == TDS_STEP_IDLE && c->op != TDS_OP_CONNECT && c->link.in.n > 0) {
+    (void)tds_conn_go(c, TDS_STEP_DEAD);
+  }
   tds_stmt_end(c, rc == WEIR_DRV_DONE, c->cancelled);
   c->op = TDS_OP_NONE;
   c->cancelled = false;

@@ -167,6 +167,7 @@ struct weir_drv_conn {
   enum tds_op op;
   bool cancelled; /* cancel() was called for the operation */
   bool missed;    /* ... when its whole answer was here */
+  bool suspect;   /* an attention was sent: is its answer all that comes? */
   const char *phase;
 
   struct tds_link link;

@@ -101,6 +101,7 @@ int tds_message_done(struct weir_drv_conn *c) {
     }
     r->acknowledged = true;
     r->final = true;
+    c->suspect = true;
   }
   if ((d->status & TDS_DONE_SRVERR) != 0 && r->failure.set) {
     tds_message_fatal(&r->failure);

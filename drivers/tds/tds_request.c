@@ -92,6 +92,16 @@ static weir_drv_status unasked(struct weir_drv_conn *c, struct tds_turn *t) {
       (unsigned long long)c->link.reader.at);
 }
 
+/* A server that acknowledges an attention before it has ended what it was about
+ * would have us take the rest for the answer to this request.  To look costs a
+ * system call, so it is done only then. */
+static bool out_of_step(struct weir_drv_conn *c) {
+  bool look = c->suspect;
+  c->suspect = false;
+  return tds_link_unread(&c->link) ||
+         (look && tds_link_health(&c->link) == WEIR_DRV_ALIVE_PENDING);
+}
+
 weir_drv_status tds_request_send(struct weir_drv_conn *c, struct tds_turn *t) {
   struct tds_request *q = &c->request;
   for (;;) {
@@ -107,7 +117,7 @@ weir_drv_status tds_request_send(struct weir_drv_conn *c, struct tds_turn *t) {
     if (c->cancelled && !q->started) {
       return tds_request_cancelled(c, t);
     }
-    if (!q->started && tds_link_unread(&c->link)) {
+    if (!q->started && out_of_step(c)) {
       return unasked(c, t);
     }
     if (c->spent > TDS_STEP_BYTES) {

@@ -256,6 +256,60 @@ static void add_packet(struct fake *f, const char *hex, size_t times) {
   free(p);
 }
 
+/* A message of its own behind the answer at hand. */
+static void add_packet_of(struct fake *f, const char *hex) {
+  struct fake_bytes *to = &f->answers[f->n_answers - 1];
+  size_t n = 0;
+  uint8_t *p = fake_unhex(hex, &n);
+  uint8_t head[8] = {4, 1, (uint8_t)((8 + n) >> 8), (uint8_t)(8 + n)};
+  fake_add(to, head, sizeof head);
+  fake_add(to, p, n);
+  free(p);
+}
+
+/* A server that acknowledges before it has ended the answer.  What comes behind is
+ * never taken for the answer to the next request, whenever it comes. */
+Test(cancel, takes_nothing_behind_the_acknowledgement, .timeout = 5) {
+  for (int late = 0; late < 2; late++) {
+    struct fake f;
+    fake_session(&f);
+    fake_raw(&f, "", 0);
+    cr_assert_eq(fake_start(&f, "select 1"), WEIR_DRV_WAIT);
+    cr_assert_eq(fake_cancel(&f), WEIR_DRV_WAIT);
+    add_packet_of(&f, ATTN);
+    if (late == 0) {
+      add_packet_of(&f, COLUMNS ROW_1 SELECTED);
+    }
+    cr_assert_eq(fake_next(&f), WEIR_DRV_FAIL);
+    cr_expect_eq(f.err.kind, WEIR_DRV_K_CANCELLED);
+    cr_expect_eq(f.wait.usable, late);
+    if (late == 1) {
+      size_t sent = f.sent.n;
+      add_packet_of(&f, COLUMNS ROW_1 SELECTED);
+      f.log.n = 0;
+      cr_assert_eq(fake_exec(&f, "select 2"), WEIR_DRV_FAIL);
+      cr_expect_eq(f.err.kind, WEIR_DRV_K_PROTOCOL);
+      cr_expect_eq(f.err.flags & WEIR_DRV_EF_MAYBE_EXECUTED, 0);
+      cr_expect_eq(f.wait.usable, 0);
+      cr_expect_eq(f.sent.n, sent);
+    }
+    (void)fake_close(&f);
+  }
+}
+
+/* Nor what comes behind the end of any answer. */
+Test(cancel, is_dead_when_there_is_more_than_the_answer, .timeout = 5) {
+  struct fake f;
+  fake_session(&f);
+  fake_raw(&f, "", 0);
+  cr_assert_eq(fake_start(&f, "select 1"), WEIR_DRV_WAIT);
+  add_packet_of(&f, DONE);
+  add_packet_of(&f, COLUMNS ROW_1 SELECTED);
+  cr_assert_eq(fake_next(&f), WEIR_DRV_DONE);
+  cr_expect_eq(f.wait.usable, 0);
+  (void)fake_close(&f);
+}
+
 /* More is there than one read gives: reading on could take for ever. */
 Test(cancel, reads_ahead_no_further_than_once, .timeout = 5) {
   struct fake f;
