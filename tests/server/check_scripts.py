@@ -70,6 +70,12 @@ def check_types(server):
                   and got.body[-13] == 0xFD, got.body[-40:])
     check("a script that does not exist is told",
           server.order("script /nowhere").startswith("error: /nowhere: No such"))
+    fifo = os.path.join(server.folder.name, "fifo")
+    os.mkfifo(fifo)
+    check("a FIFO holds nobody up", server.order("script " + fifo) ==
+          f"error: {fifo}: Invalid argument")
+    check("a folder is told", server.order("script /tmp") ==
+          "error: /tmp: Is a directory")
     check("script off", server.order("script off") == "ok")
     with server.session() as client:
         check("and it is off", b"\xaa" in client.ask(batch("types fixed")).body)

@@ -73,7 +73,7 @@ weirctl_run -t 1 'WITH c (n) AS (SELECT 1 UNION ALL SELECT n % 5 + 1 FROM c)
   SELECT COUNT(*) FROM c' >"$work/endless" && echo "FAILED: it ended"
 took=$(($(date +%s) - begun))
 check 'an endless query is cancelled in time' yes \
-  "$([ "$took" -le 10 ] && echo yes || echo "$took s")"
+  "$([ "$took" -le 20 ] && echo yes || echo "$took s")"
 check 'and the server goes on' '{"n":2}' \
   "$(weirctl_run 'SELECT COUNT(*) AS n FROM stock')"
 
@@ -84,9 +84,9 @@ for i in $(seq 50); do
   pids+=($!)
 done
 wait "${pids[@]}"
+check 'nobody was told anything' '' "$(cat "$work"/client.*)"
 check 'fifty clients write at once' '{"n":50,"s":"1275.00"}' \
   "$(weirctl_run "SELECT COUNT(*) AS n, SUM(price) AS s FROM stock WHERE name LIKE 'c%'")"
-check 'nobody was told anything' '' "$(cat "$work"/client.*)"
 check 'clients did nothing wrong' '' "$(cat "$work/server.log")"
 stop_server
 

@@ -3,9 +3,12 @@
 #include "server_script.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "server_const.h"
 #include "server_script_parse.h"
@@ -350,11 +353,31 @@ int tdsd_script_parse(const char *name,
   return 0;
 }
 
+/* Only files: whoever opens a FIFO waits for its writer, and the one thread of
+ * all sessions would.  Returns NULL with errno set. */
+static FILE *open_file(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat found = {.st_mode = 0};
+  if (fd < 0) {
+    return NULL;
+  }
+  if (fstat(fd, &found) < 0 || !S_ISREG(found.st_mode)) {
+    (void)close(fd);
+    errno = S_ISDIR(found.st_mode) ? EISDIR : EINVAL;
+    return NULL;
+  }
+  FILE *file = fdopen(fd, "r");
+  if (file == NULL) {
+    (void)close(fd);
+  }
+  return file;
+}
+
 int tdsd_script_load(const char *path,
                      struct tdsd_script **out_script,
                      char *why,
                      size_t cap) {
-  FILE *file = fopen(path, "re");
+  FILE *file = open_file(path);
   char *text = file == NULL ? NULL : malloc(TDSD_CAP_SCRIPT + 1u);
   if (text == NULL) {
     (void)snprintf(why, cap, "%s: %s", path, strerrordesc_np(errno));

@@ -156,7 +156,7 @@ static void expect_linear(size_t kind, uint64_t n, const struct meter *m) {
                 kind);
 }
 
-Test(linear, values_of_1_10_and_100_mib, .timeout = 110) {
+Test(linear, values_of_1_10_and_100_mib, .timeout = 300) {
   for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
     struct meter small;
     decode(kind, MIB, TDS_READ_BYTES, &small);
@@ -173,7 +173,7 @@ Test(linear, values_of_1_10_and_100_mib, .timeout = 110) {
 }
 
 /* Reads that cut every character cost no more memory. */
-Test(linear, a_value_that_is_read_in_odd_pieces, .timeout = 60) {
+Test(linear, a_value_that_is_read_in_odd_pieces, .timeout = 300) {
   for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
     for (size_t piece = 1; piece <= 1001; piece += 500) {
       struct meter m;
@@ -196,7 +196,7 @@ Test(linear, an_announced_gigabyte_takes_one_block, .timeout = 5) {
 }
 
 /* Rows without number: the decoder allocates for the first ones only. */
-Test(linear, rows_stream_in_flat_memory, .timeout = 60) {
+Test(linear, rows_stream_in_flat_memory, .timeout = 300) {
   struct tds_decoder d;
   struct meter m;
   uint8_t rows[20 * 1000];
@@ -257,6 +257,6 @@ static size_t count_allocations(unsigned packets) {
   return taken;
 }
 
-Test(linear, the_driver_streams_in_flat_memory, .timeout = 60) {
+Test(linear, the_driver_streams_in_flat_memory, .timeout = 300) {
   cr_expect_eq(count_allocations(4), count_allocations(80));
 }
