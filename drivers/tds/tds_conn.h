@@ -187,7 +187,9 @@ struct weir_drv_conn {
   struct weir_drv_addr addresses[TDS_ADDRESSES_MAX];
   uint32_t n_addresses;
   uint32_t address;
-  bool asked; /* a request to the engine is open */
+  weir_drv_time deadline;     /* of the connect, as the engine told it */
+  weir_drv_time next_address; /* when this one has had its share of the time */
+  bool asked;                 /* a request to the engine is open */
   bool prelogin_sent;
   struct tds_buf message; /* PRELOGIN reply being joined */
   int channel;            /* TDS_CHANNEL_* */

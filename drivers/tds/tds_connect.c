@@ -61,6 +61,7 @@ weir_drv_status tds_connect_start(struct weir_drv_conn *c,
   }
   c->op = TDS_OP_CONNECT;
   c->attempt = a->attempt;
+  c->deadline = a->deadline;
   (void)tds_conn_go(c, TDS_STEP_RESOLVE);
   if (a->app_name.n > 0 && a->app_name.n <= TDS_OPTION_MAX) {
     c->app.p = mem->alloc(mem->ctx, a->app_name.n, 0);
@@ -170,6 +171,35 @@ static bool next_address(struct weir_drv_conn *c) {
   return true;
 }
 
+/* Time is shared out: a dead address, or one where something takes connections
+ * for a server that does not answer, must not use up all of it.  The last one
+ * has the rest, which is the engine's to watch. */
+static weir_drv_time share(const struct weir_drv_conn *c) {
+  const struct weir_drv_host *host = &c->drv->host;
+  uint32_t left = c->n_addresses - c->address;
+  if (left < 2) {
+    return WEIR_DRV_NEVER;
+  }
+  weir_drv_time now = host->now(host->ctx);
+  bool known = c->deadline != WEIR_DRV_NEVER && c->deadline > now;
+  return now + (known ? (c->deadline - now) / left : TDS_ADDRESS_NS);
+}
+
+/* Waits until PRELOGIN is answered.  Returns WEIR_DRV_WAIT, or TDS_NEXT: the
+ * address has had its share. */
+static weir_drv_status wait_for_address(struct weir_drv_conn *c,
+                                        struct tds_turn *t,
+                                        uint32_t events) {
+  const struct weir_drv_host *host = &c->drv->host;
+  bool over = c->next_address != WEIR_DRV_NEVER &&
+              host->now(host->ctx) >= c->next_address;
+  if (over && next_address(c)) {
+    return TDS_NEXT;
+  }
+  t->wait->timer = over ? WEIR_DRV_NEVER : c->next_address;
+  return tds_conn_wait(c, t, events);
+}
+
 weir_drv_status tds_connect_tcp(struct weir_drv_conn *c, struct tds_turn *t) {
   const struct weir_drv_host *host = &c->drv->host;
   struct inner inner;
@@ -177,6 +207,7 @@ weir_drv_status tds_connect_tcp(struct weir_drv_conn *c, struct tds_turn *t) {
   weir_drv_status rc = WEIR_DRV_DONE;
   if (c->link.stream == NULL) {
     weir_drv_stream *stream = NULL;
+    c->next_address = share(c);
     rc = host->stream_open(host->ctx, c->hc, &c->addresses[c->address], 0,
                            &stream, err);
     if (rc >= 0) {
@@ -188,7 +219,7 @@ weir_drv_status tds_connect_tcp(struct weir_drv_conn *c, struct tds_turn *t) {
     rc = host->stream_connected(c->link.stream, err);
   }
   if (rc == WEIR_DRV_E_AGAIN || rc == WEIR_DRV_WAIT) {
-    return tds_conn_wait(c, t, WEIR_DRV_EV_WRITE);
+    return wait_for_address(c, t, WEIR_DRV_EV_WRITE);
   }
   if (rc < 0) {
     return next_address(c) ? TDS_NEXT
@@ -262,7 +293,9 @@ static weir_drv_status shake(struct weir_drv_conn *c,
     rc = tds_link_handshake(&c->link, wrapped, err);
   }
   if (rc == WEIR_DRV_WAIT) {
-    return tds_conn_wait(c, t, c->link.shaken ? 0 : WEIR_DRV_EV_READ);
+    uint32_t events = c->link.shaken ? 0 : WEIR_DRV_EV_READ;
+    return wrapped ? tds_conn_wait(c, t, events)
+                   : wait_for_address(c, t, events);
   }
   if (rc < 0) {
     return fail_inner(c, t, &inner, WEIR_DRV_K_TLS);
@@ -389,7 +422,7 @@ weir_drv_status tds_connect_prelogin(struct weir_drv_conn *c,
     }
     int64_t n = tds_link_fill(&c->link);
     if (n == WEIR_DRV_E_AGAIN) {
-      return tds_conn_wait(c, t, WEIR_DRV_EV_READ);
+      return wait_for_address(c, t, WEIR_DRV_EV_READ);
     }
     if (n < 0) {
       return prelogin_broken(c, t, n);

@@ -108,6 +108,10 @@
  * balancer, and each attempt costs the caller's time). */
 #define TDS_ADDRESSES_MAX 16u
 
+/* Time for an address that is not the last one, if the connect has no deadline:
+ * SYN is sent again after 1 and 3 seconds. */
+#define TDS_ADDRESS_NS UINT64_C(5000000000)
+
 /* One option of the connection string; names and paths are far shorter. */
 #define TDS_OPTION_MAX 4096u
 

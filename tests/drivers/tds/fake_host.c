@@ -108,8 +108,8 @@ static weir_drv_status fill_random(void *ctx, void *p, uint64_t n) {
 }
 
 static weir_drv_time now(void *ctx) {
-  (void)ctx;
-  return 1;
+  const struct fake *f = ctx;
+  return f->time + 1;
 }
 
 static int32_t log_on(void *ctx, int32_t level) {
@@ -295,6 +295,9 @@ static weir_drv_status stream_open(void *ctx,
 static weir_drv_status stream_connected(weir_drv_stream *stream,
                                         struct weir_drv_error *err) {
   struct fake_stream *s = (struct fake_stream *)stream;
+  if (s->f->opened <= s->f->dead) {
+    return WEIR_DRV_E_AGAIN;
+  }
   if (!s->refused) {
     return WEIR_DRV_DONE;
   }
@@ -818,7 +821,7 @@ static weir_drv_status answer_credential(struct fake *f) {
 
 /* Whether what the driver waits for has happened. */
 static bool ready(struct fake *f) {
-  if (f->wait.n_want == 0) {
+  if (f->wait.n_want == 0 || (f->opened > 0 && f->opened <= f->dead)) {
     return false;
   }
   uint32_t events = f->wait.want[0].events;
@@ -851,6 +854,10 @@ static weir_drv_status wake_up(struct fake *f, bool *out_stuck) {
   }
   if ((f->wait.flags & WEIR_DRV_WAIT_AGAIN) != 0) {
     return step(f, WEIR_DRV_WHY_RESUME, 0, NULL, NULL);
+  }
+  if (!ready(f) && f->wait.timer != WEIR_DRV_NEVER) {
+    f->time = f->wait.timer;
+    return step(f, WEIR_DRV_WHY_TIMER, 0, NULL, NULL);
   }
   if (!ready(f)) {
     *out_stuck = true;
@@ -928,7 +935,8 @@ static weir_drv_status run(struct fake *f, weir_drv_status rc) {
 }
 
 weir_drv_status fake_connect(struct fake *f) {
-  struct weir_drv_connect_args a = {.struct_size = sizeof a};
+  struct weir_drv_connect_args a = {.struct_size = sizeof a,
+                                    .deadline = f->deadline};
   fresh(f);
   return run(f, f->driver->connect(f->conn, &a, &f->wait, &f->err));
 }

@@ -49,10 +49,13 @@ struct fake {
   size_t addresses;  /* what a name resolves to; default 1 */
   bool ipv6;         /* ... each second one, from the first, to IPv6 */
   size_t refuse;     /* that many addresses refuse the connection */
-  bool no_tls;       /* no service "weir.tls" */
-  bool bad_tls;      /* the handshake fails */
-  bool no_password;  /* the credential request is refused */
-  const char *token; /* answers a request for a bearer token */
+  size_t dead;       /* that many never answer at all */
+  weir_drv_time deadline; /* of a connect */
+  weir_drv_time time;     /* goes on when nothing but a timer is waited for */
+  bool no_tls;            /* no service "weir.tls" */
+  bool bad_tls;           /* the handshake fails */
+  bool no_password;       /* the credential request is refused */
+  const char *token;      /* answers a request for a bearer token */
   size_t token_n;
   uint64_t expires; /* ... and when it ends */
   bool no_name;     /* the name does not resolve */

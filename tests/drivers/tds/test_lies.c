@@ -49,6 +49,7 @@ static const struct {
     {TDS_S_LEN2, 0, 2, {0}},    {TDS_S_PLP, 0, 8, {0}},
     {TDS_S_CHUNK, 0, 4, {0}},   {TDS_S_POINTER, 0, 1, {0}},
     {TDS_S_LEN4, 0, 4, {0}},    {TDS_S_VARLEN, 0, 4, {0}},
+    {TDS_S_FEDLEN, 0, 4, {0}},
 };
 
 /* The one byte that times have is their scale. */

@@ -267,6 +267,80 @@ Test(login, tries_the_next_address, .timeout = 5) {
   cr_expect_eq(fake_close(&f), 0);
 }
 
+#define S UINT64_C(1000000000)
+
+/* Report tedious#1552: something between takes the connection, and nobody
+ * answers PRELOGIN, or TLS. */
+static void open_silent(struct fake *f, const char *options, size_t messages) {
+  fake_open(f, options);
+  for (size_t i = 0; i < messages; i++) {
+    fake_raw(f, "", 0);
+  }
+}
+
+Test(login, gives_each_address_but_the_last_a_share_of_the_time, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_login(&f);
+  f.addresses = 4;
+  f.dead = 3;
+  f.deadline = 12 * S;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+  cr_expect_eq(f.opened, 4);
+  cr_expect_eq(f.time / S, 9);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, tries_the_next_address_if_prelogin_is_not_answered, .timeout = 5) {
+  struct fake f;
+  open_silent(&f, PLAIN, 1);
+  fake_login(&f);
+  f.addresses = 2;
+  f.deadline = 10 * S;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+  cr_expect_eq(f.opened, 2);
+  cr_expect_eq(f.time / S, 5);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, tries_the_next_address_if_tls_is_not_answered, .timeout = 5) {
+  struct fake f;
+  open_silent(&f, STRICT, 1);
+  fake_hex(&f, "5345525652");
+  fake_reply_hex(&f, REPLY_NO);
+  queue_login_body(&f);
+  fake_encrypt(&f, 2);
+  f.addresses = 2;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_DONE, "%s", f.message);
+  cr_expect_eq(f.opened, 2);
+  cr_expect_eq(f.time / S, 5);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, stays_with_an_address_that_has_answered, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, REPLY_NO);
+  f.addresses = 2;
+  f.deadline = 10 * S;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_WAIT);
+  cr_expect_eq(f.wait.timer, WEIR_DRV_NEVER);
+  cr_expect_eq(f.opened, 1);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+Test(login, leaves_the_last_address_to_the_engines_limit, .timeout = 5) {
+  struct fake f;
+  fake_open(&f, PLAIN);
+  f.addresses = 2;
+  f.dead = 2;
+  f.deadline = 10 * S;
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_WAIT);
+  cr_expect_eq(f.wait.timer, WEIR_DRV_NEVER);
+  cr_expect_eq(f.opened, 2);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
 /* The fake resolves to IPv4, IPv6, IPv4, ... */
 static const struct {
   const char *option;
