@@ -554,6 +554,26 @@ Test(login, refuses_strange_answers_by_name, .timeout = 5) {
   }
 }
 
+Test(login, refuses_what_comes_behind_the_answer, .timeout = 5) {
+  struct fake f;
+  size_t n = 0;
+  const uint8_t *body = fake_login_body(&n);
+  const uint8_t head[8] = {4, 1, (uint8_t)((n + 8) >> 8), (uint8_t)(n + 8)};
+  struct fake_bytes both = {0};
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, REPLY_NO);
+  for (int i = 0; i < 2; i++) {
+    fake_add(&both, head, sizeof head);
+    fake_add(&both, body, n);
+  }
+  fake_raw(&f, both.p, both.n);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_PROTOCOL);
+  cr_expect(says(&f, "login: the server says more than the login asked for"));
+  free(both.p);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
 Test(login, survives_each_failed_allocation, .timeout = 20) {
   bool whole = false;
   for (size_t n = 1; !whole; n++) {
