@@ -59,6 +59,10 @@ static weir_drv_status finish_login(struct weir_drv_conn *c,
                          "the server does not acknowledge federated "
                          "authentication");
   }
+  if (tds_link_unread(&c->link)) {
+    (void)tds_session_bad(c, "the server says more than the login asked for");
+    return tds_reply_malformed(c, t, TDS_E_PROTO);
+  }
   if (tds_session_keep_baseline(c) != TDS_OK) {
     return tds_conn_no_memory(c, t);
   }

@@ -2,6 +2,8 @@
 /* tds_reply.c - reads an answer: tokens become results, notices, state. */
 #include "tds_reply.h"
 
+#include <string.h>
+
 #include "tds_fail.h"
 #include "tds_reset.h"
 #include "tds_session.h"
@@ -82,7 +84,9 @@ int tds_reply_event(struct weir_drv_conn *c, int64_t *out_lost) {
       return rc == TDS_OK ? TDS_EV_END : rc;
     }
     if (rc < 0) {
-      return tds_session_bad(c, c->link.reader.why);
+      /* It has a byte of its own, of the stream. */
+      memcpy(c->decoder.why, c->link.reader.why, sizeof c->link.reader.why);
+      return rc;
     }
     if (rc == TDS_PACKET_DATA) {
       continue;

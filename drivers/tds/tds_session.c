@@ -28,8 +28,7 @@ void tds_session_fini(struct weir_drv_conn *c) {
 }
 
 int tds_session_bad(struct weir_drv_conn *c, const char *why) {
-  (void)snprintf(c->decoder.why, sizeof c->decoder.why, "%s", why);
-  return TDS_E_PROTO;
+  return tds_decode_bad(&c->decoder, TDS_E_PROTO, "%s", why);
 }
 
 static int copy_text(struct tds_buf *to, const struct tds_buf *from) {
@@ -210,11 +209,10 @@ int tds_session_ack(struct weir_drv_conn *c) {
     return tds_session_bad(c, "a LOGINACK that nobody waits for");
   }
   if (!known) {
-    (void)snprintf(c->decoder.why, sizeof c->decoder.why,
-                   "the server speaks TDS version 0x%08X, which is not "
-                   "supported",
-                   v);
-    return TDS_E_UNSUPPORTED;
+    return tds_decode_bad(&c->decoder, TDS_E_UNSUPPORTED,
+                          "the server speaks TDS version 0x%08X, which is not "
+                          "supported",
+                          v);
   }
   c->logged_in = true;
   c->version = v;
@@ -224,9 +222,11 @@ int tds_session_ack(struct weir_drv_conn *c) {
 
 int tds_session_feature(struct weir_drv_conn *c) {
   struct tds_login_state *l = &c->login;
-  return tds_feature_ack(
-      &c->decoder.feature, c->op == TDS_OP_CONNECT ? l->asked : 0, &l->acked,
-      l->has_nonce ? l->nonce : NULL, c->decoder.why, sizeof c->decoder.why);
+  char why[120];
+  int rc = tds_feature_ack(&c->decoder.feature,
+                           c->op == TDS_OP_CONNECT ? l->asked : 0, &l->acked,
+                           l->has_nonce ? l->nonce : NULL, why, sizeof why);
+  return rc == TDS_OK ? rc : tds_session_bad(c, why);
 }
 
 /* UTF-16 of the server as a text for the engine. */

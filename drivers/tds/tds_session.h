@@ -28,7 +28,8 @@ bool tds_session_moved(const struct weir_drv_conn *c);
 void tds_session_state(const struct weir_drv_conn *c,
                        struct weir_drv_wait *wait);
 
-/* Fills c->decoder.why.  Returns TDS_E_PROTO. */
+/* Fills c->decoder.why, with the token and the byte of the reply.  Returns
+ * TDS_E_PROTO. */
 int tds_session_bad(struct weir_drv_conn *c, const char *why);
 
 #endif

@@ -546,10 +546,32 @@ Test(login, refuses_strange_answers_by_name, .timeout = 5) {
     fake_reply_hex(&f, strange[i].body);
     cr_expect_eq(fake_connect(&f), WEIR_DRV_FAIL, "%zu", i);
     cr_expect(says(&f, strange[i].text), "%zu", i);
+    /* The first has nothing wrong in it but what is missing. */
+    cr_expect(i == 0 || says(&f, " of the reply) ("), "%zu", i);
     cr_expect_eq(strncmp(f.message, "login: ", 7), 0);
     cr_expect_eq(f.wait.usable, 0);
     cr_expect_eq(fake_close(&f), 0);
   }
+}
+
+Test(login, refuses_what_comes_behind_the_answer, .timeout = 5) {
+  struct fake f;
+  size_t n = 0;
+  const uint8_t *body = fake_login_body(&n);
+  const uint8_t head[8] = {4, 1, (uint8_t)((n + 8) >> 8), (uint8_t)(n + 8)};
+  struct fake_bytes both = {0};
+  fake_open(&f, PLAIN);
+  fake_reply_hex(&f, REPLY_NO);
+  for (int i = 0; i < 2; i++) {
+    fake_add(&both, head, sizeof head);
+    fake_add(&both, body, n);
+  }
+  fake_raw(&f, both.p, both.n);
+  cr_assert_eq(fake_connect(&f), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.kind, WEIR_DRV_K_PROTOCOL);
+  cr_expect(says(&f, "login: the server says more than the login asked for"));
+  free(both.p);
+  cr_expect_eq(fake_close(&f), 0);
 }
 
 Test(login, survives_each_failed_allocation, .timeout = 20) {

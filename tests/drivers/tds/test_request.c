@@ -279,6 +279,8 @@ Test(request, is_dead_after_strange_answers, .timeout = 5) {
     cr_expect_eq(fake_exec(&f, "select 1"), WEIR_DRV_FAIL, "%zu", i);
     cr_expect_not_null(strstr(f.message, strange[i].text), "%zu: %s", i,
                        f.message);
+    cr_expect_not_null(strstr(f.message, " of the reply) ("), "%zu: %s", i,
+                       f.message);
     cr_expect_eq(f.err.scope, WEIR_DRV_SCOPE_CONN, "%zu", i);
     cr_expect_eq(f.wait.usable, 0);
     cr_expect_eq(fake_close(&f), 0);
