@@ -98,7 +98,7 @@ Test(number, prints_doubles_exactly, .timeout = 5) {
 }
 
 Test(number, prints_no_double_beyond_every_type, .timeout = 5) {
-  static const double rows[] = {1e39, -1e39, INFINITY, NAN};
+  static const double rows[] = {1e39, -1e39, (double)INFINITY, (double)NAN};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     char room[TDS_NUMBER_ROOM] = "";
     struct tds_span s = {NULL, 0};
