@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The steps as every client that Python drives does them.  What differs is in the
 class that a runner derives from Steps."""
+import datetime
 import threading
 import time
+from decimal import Decimal
 
-from runner import Bench, SqlError, Wrong, equal, letters, show, values
+from runner import (Bench, SqlError, Wrong, base, equal, letters, show,
+                    values)
 
 BIG = 10 * 1024 * 1024
 ISOLATION = ["", "READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ",
@@ -49,6 +52,25 @@ class Steps(Bench):
 
     def number(self, sql, session=None):
         return int(self.scalar(sql, session))
+
+    def native(self, value):
+        """What a program would pass for a value."""
+        if value.text is None:
+            return None
+        name = base(value.kind)
+        if name in ("bit", "tinyint", "smallint", "int", "bigint"):
+            return int(value.text)
+        if name in ("real", "float"):
+            return float(value.text)
+        if name in ("decimal", "numeric", "money", "smallmoney"):
+            return Decimal(value.text)
+        if name in ("binary", "varbinary", "image"):
+            return bytes.fromhex(value.text)
+        if name == "date":
+            return datetime.date.fromisoformat(value.text)
+        if name in ("datetime", "smalldatetime", "datetime2"):
+            return datetime.datetime.fromisoformat(value.text[:26])
+        return value.text
 
     def connect(self):
         session = self.open(database="weir")

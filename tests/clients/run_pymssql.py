@@ -111,25 +111,9 @@ class PymssqlSteps(Steps):
         return super().show(kind, value)
 
     def native(self, value):
-        """What a program would pass for a value."""
-        if value.text is None:
-            return None
-        name = base(value.kind)
-        if name in ("bit", "tinyint", "smallint", "int", "bigint"):
-            return int(value.text)
-        if name in ("real", "float"):
-            return float(value.text)
-        if name in ("decimal", "numeric", "money", "smallmoney"):
-            return Decimal(value.text)
-        if name in ("binary", "varbinary", "image"):
-            return bytes.fromhex(value.text)
-        if name == "date":
-            return datetime.date.fromisoformat(value.text)
-        if name in ("datetime", "smalldatetime", "datetime2"):
-            return datetime.datetime.fromisoformat(value.text[:26])
-        if name == "uniqueidentifier":
+        if value.text is not None and base(value.kind) == "uniqueidentifier":
             return uuid.UUID(value.text)
-        return value.text
+        return super().native(value)
 
     def parameter(self, value):
         """pymssql writes its parameters into the text itself."""

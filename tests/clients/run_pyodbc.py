@@ -109,27 +109,12 @@ class PyodbcSteps(Steps):
         return Session(connection)
 
     def native(self, value):
-        """What a program would pass for a value."""
-        if value.text is None:
-            return None
         name = base(value.kind)
-        if name == "bit":
+        if value.text is not None and name == "bit":
             return value.text == "1"
-        if name in ("tinyint", "smallint", "int", "bigint"):
-            return int(value.text)
-        if name in ("real", "float"):
-            return float(value.text)
-        if name in ("decimal", "numeric", "money", "smallmoney"):
-            return Decimal(value.text)
-        if name in ("binary", "varbinary", "image"):
-            return bytes.fromhex(value.text)
-        if name == "date":
-            return datetime.date.fromisoformat(value.text)
-        if name == "time":
+        if value.text is not None and name == "time":
             return datetime.time.fromisoformat(value.text[:15])
-        if name in ("datetime", "smalldatetime", "datetime2"):
-            return datetime.datetime.fromisoformat(value.text[:26])
-        return value.text
+        return super().native(value)
 
     def parameter(self, value):
         got = self.session().batch(f"SELECT CAST(? AS {value.kind}) AS v",

@@ -146,6 +146,13 @@ weir_h fixture_acquire(struct fixture *f, weir_h pool) {
   return lease;
 }
 
+weir_h fixture_single(struct fixture *f,
+                      const char *settings,
+                      weir_h *out_pool) {
+  *out_pool = fixture_pool(f, "Max Pool Size=1;%s", settings);
+  return fixture_acquire(f, *out_pool);
+}
+
 int fixture_exec(struct fixture *f, weir_h lease, const char *sql) {
   return weir_exec(lease, sql, strlen(sql), NULL, &f->err);
 }

@@ -51,6 +51,11 @@ weir_h fixture_rogue_pool(struct fixture *f, const char *fmt, ...)
 /* An acquire that must succeed. */
 weir_h fixture_acquire(struct fixture *f, weir_h pool);
 
+/* A pool of one connection, with these settings, and the lease of it. */
+weir_h fixture_single(struct fixture *f,
+                      const char *settings,
+                      weir_h *out_pool);
+
 /* weir_exec() of a text; its result. */
 int fixture_exec(struct fixture *f, weir_h lease, const char *sql);
 

@@ -16,14 +16,12 @@ static weir_h lease;
 
 static void open_real(const char *settings) {
   fixture_open(&f);
-  pool = fixture_pool(&f, "Max Pool Size=1;%s", settings);
-  lease = fixture_acquire(&f, pool);
+  lease = fixture_single(&f, settings, &pool);
 }
 
 static void open_virtual(const char *settings) {
   fixture_open_virtual(&f);
-  pool = fixture_pool(&f, "Max Pool Size=1;%s", settings);
-  lease = fixture_acquire(&f, pool);
+  lease = fixture_single(&f, settings, &pool);
 }
 
 static int64_t txn_of_session(void) {

@@ -18,15 +18,10 @@ import faults_tokens  # noqa: F401
 import faults_wire  # noqa: F401
 from fault_cases import ONE, ROW_ONE, cases, reset_batch, works
 from raw_client import Client, Server, batch, executesql, tm_begin
+from tally import Tally
 
-passed = failed = 0
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    print(("ok: " if good else "FAILED: ") + what
-          + (f" (seen: {seen})" if not good else ""))
-    passed, failed = passed + bool(good), failed + (not good)
+tally = Tally()
+check = tally.check
 
 
 # Roles, commands and what the rules themselves promise.
@@ -165,8 +160,7 @@ def main():
         check_roles()
         check_commands()
         check_options()
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return tally.finish()
 
 
 if __name__ == "__main__":

@@ -6,13 +6,7 @@ set -u
 # shellcheck source=tests/server/check_support.sh
 . "$(dirname "$0")/check_support.sh"
 
-for tool in tsql bsqldb; do
-  if ! command -v "$tool" >/dev/null; then
-    echo "$tool is missing (package freetds-bin)" >&2
-    exit 1
-  fi
-done
-export LC_ALL=C.UTF-8
+need_freetds
 
 # tsql_run VERSION PASSWORD: runs the batch on standard input; tabs become bars.
 tsql_run() {

@@ -14,16 +14,11 @@ import time
 
 from raw_client import (ATTENTION, LIMIT_S, TDSD, Server, batch, executesql,
                         login, packet, prelogin, tm_begin)
+from tally import Tally
 
 FOLDER = os.path.join(os.environ["WEIR_SOURCE_DIR"], "tests/server/scripts")
-passed = failed = 0
-
-
-def check(what, good, seen=""):
-    global passed, failed
-    print(("ok: " if good else "FAILED: ") + what
-          + (f" (seen: {seen})" if not good else ""))
-    passed, failed = passed + bool(good), failed + (not good)
+tally = Tally()
+check = tally.check
 
 
 def example(name):
@@ -202,8 +197,7 @@ def main():
         check_logins(server)
         check_rest(server)
     check("a clean end", server.status == 0, server.status)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return tally.finish()
 
 
 if __name__ == "__main__":

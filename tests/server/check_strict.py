@@ -14,16 +14,13 @@ import subprocess
 import sys
 import tempfile
 
+from tally import Tally
+
 TDSD = os.path.join(os.environ["WEIR_BUILD_DIR"], "bin", "tdsd")
 LIMIT_S = 10
 V74, V80 = 0x74000004, 0x08000000
-passed = failed = 0
-
-
-def check(what, good):
-    global passed, failed
-    print(("ok: " if good else "FAILED: ") + what)
-    passed, failed = passed + bool(good), failed + (not good)
+tally = Tally()
+check = tally.check
 
 
 def packet(kind, body, status=1):
@@ -168,8 +165,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_strict(folder)
         check_wrapped(folder)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return tally.finish()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,17 @@ port=
 work=$(mktemp -d)
 build=${WEIR_BUILD_DIR:?WEIR_BUILD_DIR names the build directory}
 
+# Ends the script unless FreeTDS's programs are there; they write UTF-8.
+need_freetds() {
+  for tool in tsql bsqldb; do
+    if ! command -v "$tool" >/dev/null; then
+      echo "$tool is missing (package freetds-bin)" >&2
+      exit 1
+    fi
+  done
+  export LC_ALL=C.UTF-8
+}
+
 stop_server() {
   if [ -n "$server_pid" ]; then
     kill "$server_pid" 2>/dev/null

@@ -14,10 +14,8 @@ static int sort_list(struct rw *rw, struct rw_text *text, bool directions) {
       return -1;
     }
     rw_add(rw, text, rw_sorted(rw, &item));
-    if (directions && rw_eat(rw, "desc")) {
-      rw_add(rw, text, " DESC");
-    } else if (directions) {
-      (void)rw_eat(rw, "asc");
+    if (directions) {
+      rw_direction(rw, text);
     }
     rw_add(rw, text, rw_is_sign(rw, ",") ? ", " : "");
   } while (rw_eat_sign(rw, ","));

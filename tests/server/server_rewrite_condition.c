@@ -9,14 +9,8 @@ static int in_query(struct rw *rw,
                     const char *negation,
                     const char **out_sql) {
   struct rw_query query = {0};
-  if (rw_query(rw, NULL, NULL, &query) < 0 || rw_need_sign(rw, ")") < 0) {
+  if (rw_column_query(rw, &query) < 0) {
     return -1;
-  }
-  if (query.ncolumns > 1) {
-    return tdsd_fault_set(rw->fault, 116, 16,
-                          "Only one expression can be specified in the select "
-                          "list when the subquery is not introduced with "
-                          "EXISTS.");
   }
   const char *right = query.sql;
   if (query.ncolumns == 1) {

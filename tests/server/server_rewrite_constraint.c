@@ -20,11 +20,7 @@ int rw_read_key_columns(struct rw *rw, struct rw_key_columns *out) {
     rw_add(rw, &quoted, rw_quote(rw, name));
     rw_add(rw, &plain, plain.len == 0 ? "" : ",");
     rw_add(rw, &plain, name);
-    if (rw_eat(rw, "desc")) {
-      rw_add(rw, &quoted, " DESC");
-    } else {
-      (void)rw_eat(rw, "asc");
-    }
+    rw_direction(rw, &quoted);
   } while (rw_eat_sign(rw, ","));
   out->quoted = quoted.bytes;
   out->plain = plain.bytes;

@@ -108,6 +108,8 @@ int rw_need_sign(struct rw *rw, const char *sign);
 /* A name, bare or quoted. */
 int rw_name(struct rw *rw, const char **out_name);
 bool rw_at_name(const struct rw *rw);
+/* ASC or DESC, if there is one. */
+void rw_direction(struct rw *rw, struct rw_text *text);
 /* The place behind the parenthesis that closes the one at at. */
 uint32_t rw_behind(const struct rw *rw, uint32_t at);
 int rw_enter(struct rw *rw);
@@ -252,6 +254,9 @@ int rw_query(struct rw *rw,
              const struct rw_into *into,
              struct rw_cte *defining,
              struct rw_query *out);
+/* A query as a value, and the parenthesis behind it: error 116 if it has more
+ * than one column; none are known without a catalog. */
+int rw_column_query(struct rw *rw, struct rw_query *out);
 /* WITH a AS (...), ...; *out_sql is "" without it. */
 int rw_with(struct rw *rw, const char **out_sql);
 /* Behind FROM: joins and commas; their sources go into rw->scope. */

@@ -2,6 +2,14 @@
 /* ORDER BY, OFFSET and FETCH behind a query. */
 #include "server_rewrite_impl.h"
 
+void rw_direction(struct rw *rw, struct rw_text *text) {
+  if (rw_eat(rw, "desc")) {
+    rw_add(rw, text, " DESC");
+  } else {
+    (void)rw_eat(rw, "asc");
+  }
+}
+
 static int order_by(struct rw *rw, struct rw_arm *first, struct rw_text *text) {
   struct rw_scope *scope = first->scope;
   struct rw_scope named = {.outer = scope->outer};
@@ -33,11 +41,7 @@ static int order_by(struct rw *rw, struct rw_arm *first, struct rw_text *text) {
                             (long long)item.literal->integer);
     }
     rw_add(rw, text, item.literal != NULL ? item.sql : rw_sorted(rw, &item));
-    if (rw_eat(rw, "desc")) {
-      rw_add(rw, text, " DESC");
-    } else {
-      (void)rw_eat(rw, "asc");
-    }
+    rw_direction(rw, text);
     rw_add(rw, text, rw_is_sign(rw, ",") ? ", " : "");
   } while (rw_eat_sign(rw, ","));
   rw->scope->aliases = NULL;

@@ -303,3 +303,15 @@ int rw_query(struct rw *rw,
   rw_leave(rw);
   return 0;
 }
+
+int rw_column_query(struct rw *rw, struct rw_query *out) {
+  if (rw_query(rw, NULL, NULL, out) < 0 || rw_need_sign(rw, ")") < 0) {
+    return -1;
+  }
+  return out->ncolumns <= 1
+             ? 0
+             : tdsd_fault_set(rw->fault, 116, 16,
+                              "Only one expression can be specified in the "
+                              "select list when the subquery is not introduced "
+                              "with EXISTS.");
+}

@@ -4,17 +4,6 @@
 
 #include "server_script_parse.h"
 
-static int read_number32(struct tdsd_script_parser *parser,
-                         uint32_t most,
-                         uint32_t *out) {
-  uint64_t value = 0;
-  if (tdsd_script_number(parser, 0, most, &value) < 0) {
-    return -1;
-  }
-  *out = (uint32_t)value;
-  return 0;
-}
-
 /* One option of a column.  Returns 1, 0 if there is none, or -1. */
 static int read_option(struct tdsd_script_parser *parser,
                        struct tdsd_script_column *out) {
@@ -30,18 +19,18 @@ static int read_option(struct tdsd_script_parser *parser,
                : tdsd_script_expected(parser, "null");
   }
   if (tdsd_script_accept_option(parser, "flags")) {
-    int rc = read_number32(parser, 0xFFFF, &flags);
+    int rc = tdsd_script_u32(parser, 0xFFFF, &flags);
     out->flags |= flags;
     return rc < 0 ? -1 : 1;
   }
   if (tdsd_script_accept_option(parser, "usertype")) {
-    return read_number32(parser, UINT32_MAX, &out->usertype) < 0 ? -1 : 1;
+    return tdsd_script_u32(parser, UINT32_MAX, &out->usertype) < 0 ? -1 : 1;
   }
   if (tdsd_script_accept_option(parser, "ordinal")) {
-    return read_number32(parser, 0xFFFF, &out->ordinal) < 0 ? -1 : 1;
+    return tdsd_script_u32(parser, 0xFFFF, &out->ordinal) < 0 ? -1 : 1;
   }
   if (tdsd_script_accept_option(parser, "status")) {
-    return read_number32(parser, 0xFF, &out->status) < 0 ? -1 : 1;
+    return tdsd_script_u32(parser, 0xFF, &out->status) < 0 ? -1 : 1;
   }
   if (tdsd_script_accept_option(parser, "collation")) {
     return tdsd_script_collation_read(parser, &out->type) < 0 ? -1 : 1;

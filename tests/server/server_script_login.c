@@ -11,16 +11,6 @@
 #define TOK_SSPI         0xEDu
 #define TOK_FEDAUTHINFO  0xEEu
 
-static size_t open_length(struct tdsd_buf *out) {
-  size_t at = tdsd_buf_len(out);
-  tdsd_buf_u16(out, 0);
-  return at;
-}
-
-static void close_length(struct tdsd_buf *out, size_t at) {
-  tdsd_buf_put_u16(out, at, (uint32_t)(tdsd_buf_len(out) - at - 2));
-}
-
 /* featureack ID [0x..], ID [0x..], .. */
 int tdsd_script_feature_read(struct tdsd_script_parser *parser,
                              struct tdsd_buf *out) {
@@ -137,12 +127,12 @@ int tdsd_script_loginack_read(struct tdsd_script_parser *parser,
     return -1;
   }
   tdsd_buf_u8(out, TDSD_TOK_LOGINACK);
-  size_t at = open_length(out);
+  size_t at = tdsd_script_open_length(out);
   tdsd_buf_u8(out, interface);
   tdsd_buf_u32be(out, version);
   tdsd_buf_b_varchar(out, program);
   tdsd_buf_u32be(out, server);
-  close_length(out, at);
+  tdsd_script_close_length(out, at);
   return 0;
 }
 

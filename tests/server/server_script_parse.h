@@ -177,6 +177,11 @@ int tdsd_script_u32(struct tdsd_script_parser *parser,
                     uint32_t most,
                     uint32_t *out);
 
+/* A length of two bytes that is known once what it counts is written: opened
+ * before, closed behind. */
+size_t tdsd_script_open_length(struct tdsd_buf *out);
+void tdsd_script_close_length(struct tdsd_buf *out, size_t at);
+
 /* Those of a login, behind their word (server_script_login.c). */
 int tdsd_script_feature_read(struct tdsd_script_parser *parser,
                              struct tdsd_buf *out);

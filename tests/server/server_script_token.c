@@ -79,13 +79,13 @@ int tdsd_script_u32(struct tdsd_script_parser *parser,
   return 0;
 }
 
-static size_t open_length(struct tdsd_buf *out) {
+size_t tdsd_script_open_length(struct tdsd_buf *out) {
   size_t at = tdsd_buf_len(out);
   tdsd_buf_u16(out, 0);
   return at;
 }
 
-static void close_length(struct tdsd_buf *out, size_t at) {
+void tdsd_script_close_length(struct tdsd_buf *out, size_t at) {
   tdsd_buf_put_u16(out, at, (uint32_t)(tdsd_buf_len(out) - at - 2));
 }
 
@@ -143,7 +143,7 @@ static int read_message(struct tdsd_script_parser *parser,
     return -1;
   }
   tdsd_buf_u8(out, token);
-  size_t at = open_length(out);
+  size_t at = tdsd_script_open_length(out);
   tdsd_buf_u32(out, (uint32_t)message.number);
   tdsd_buf_u8(out, message.state);
   tdsd_buf_u8(out, message.class);
@@ -155,7 +155,7 @@ static int read_message(struct tdsd_script_parser *parser,
   } else {
     tdsd_buf_u32(out, message.line);
   }
-  close_length(out, at);
+  tdsd_script_close_length(out, at);
   return 0;
 }
 
@@ -200,14 +200,14 @@ static int read_routing(struct tdsd_script_parser *parser,
   if (type == ENV_ROUTING2 && tdsd_script_string(parser, &database) < 0) {
     return -1;
   }
-  size_t at = open_length(out);
+  size_t at = tdsd_script_open_length(out);
   tdsd_buf_u8(out, 0); /* TCP */
   tdsd_buf_u16(out, port);
   tdsd_buf_us_varchar(out, host);
   if (type == ENV_ROUTING2) {
     tdsd_buf_us_varchar(out, database);
   }
-  close_length(out, at);
+  tdsd_script_close_length(out, at);
   tdsd_buf_u16(out, 0);
   return 0;
 }
@@ -237,7 +237,7 @@ static int read_env(struct tdsd_script_parser *parser, struct tdsd_buf *out) {
     return -1;
   }
   tdsd_buf_u8(out, TDSD_TOK_ENVCHANGE);
-  size_t at = open_length(out);
+  size_t at = tdsd_script_open_length(out);
   tdsd_buf_u8(out, type);
   if (type == ENV_PROMOTE) {
     return read_promote(parser, at, out);
@@ -254,7 +254,7 @@ static int read_env(struct tdsd_script_parser *parser, struct tdsd_buf *out) {
       rc = read_env_value(parser, out);
     }
   }
-  close_length(out, at);
+  tdsd_script_close_length(out, at);
   return rc;
 }
 

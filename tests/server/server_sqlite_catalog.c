@@ -81,34 +81,41 @@ static int name_row(struct reader *reader, sqlite3_stmt *stmt) {
   return reader->table->name == NULL ? -1 : 0;
 }
 
-/* name, type, nullable, identity, other */
-static int own_row(struct reader *reader, sqlite3_stmt *stmt) {
+/* A column with what both kinds of tables tell of it: name, type, two flags,
+ * DEFAULT.  Returns NULL without memory. */
+static struct tdsd_rw_column *read_column(struct reader *reader,
+                                          sqlite3_stmt *stmt) {
   struct tdsd_rw_column *column = add_column(reader);
   const char *type = (const char *)sqlite3_column_text(stmt, 1);
   if (column == NULL) {
-    return -1;
+    return NULL;
   }
   *column = (struct tdsd_rw_column){.name = text_at(reader, stmt, 0),
                                     .other = text_at(reader, stmt, 4)};
   column->known = type != NULL && tdsd_rw_type_scan(type, &column->type) == 0;
+  return column->name == NULL ? NULL : column;
+}
+
+/* name, type, nullable, identity, other */
+static int own_row(struct reader *reader, sqlite3_stmt *stmt) {
+  struct tdsd_rw_column *column = read_column(reader, stmt);
+  if (column == NULL) {
+    return -1;
+  }
   column->type.nullable = sqlite3_column_int(stmt, 2) != 0;
   column->identity = sqlite3_column_int(stmt, 3) != 0;
-  return column->name == NULL ? -1 : 0;
+  return 0;
 }
 
 /* name, type, notnull, pk, dflt_value */
 static int foreign_row(struct reader *reader, sqlite3_stmt *stmt) {
-  struct tdsd_rw_column *column = add_column(reader);
-  const char *type = (const char *)sqlite3_column_text(stmt, 1);
+  struct tdsd_rw_column *column = read_column(reader, stmt);
   if (column == NULL) {
     return -1;
   }
-  *column = (struct tdsd_rw_column){.name = text_at(reader, stmt, 0),
-                                    .other = text_at(reader, stmt, 4)};
-  column->known = type != NULL && tdsd_rw_type_scan(type, &column->type) == 0;
   column->type.nullable =
       sqlite3_column_int(stmt, 2) == 0 && sqlite3_column_int(stmt, 3) == 0;
-  return column->name == NULL ? -1 : 0;
+  return 0;
 }
 
 int lite_catalog_find(void *user,
