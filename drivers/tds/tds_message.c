@@ -71,7 +71,8 @@ int tds_message_take(struct weir_drv_conn *c, int event) {
   }
   /* "Changed database context" after a statement of our own helps nobody. */
   bool noise = event == TDS_EV_INFO && c->op == TDS_OP_RESET;
-  bool ours = c->outputs.front > 0 || tds_stmt_is_stale(c, m->number);
+  bool ours = c->outputs.front > 0 ||
+              tds_stmt_is_stale(c, m->number, m->text, m->text_n);
   bool quiet = c->reply.drain || noise || ours;
   if (!quiet || m->severity >= TDS_SEVERITY_FATAL) {
     tell(c, m);

@@ -227,15 +227,45 @@ static bool says_stale(int32_t number) {
   return number == ERROR_NO_HANDLE || number == ERROR_BAD_HANDLE;
 }
 
-bool tds_stmt_is_stale(const struct weir_drv_conn *c, int32_t number) {
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* Whether the words name handles, and ours is none of them: the statement itself
+ * has run another one, and must not run twice for that. */
+static bool names_another(const char *text, size_t n, int32_t handle) {
+  bool named = false;
+  for (size_t i = 0; i < n; i++) {
+    bool minus = i > 0 && text[i - 1] == '-';
+    int64_t v = 0;
+    if (!is_digit(text[i])) {
+      continue;
+    }
+    for (; i < n && is_digit(text[i]); i++) {
+      v = v > INT32_MAX ? v : v * 10 + (text[i] - '0');
+    }
+    if ((minus ? -v : v) == handle) {
+      return false;
+    }
+    named = true;
+  }
+  return named;
+}
+
+bool tds_stmt_is_stale(const struct weir_drv_conn *c,
+                       int32_t number,
+                       const char *text,
+                       size_t n) {
   const struct tds_stmts *s = &c->stmts;
-  return s->mode == TDS_STMT_RUN && !s->told && says_stale(number);
+  return s->mode == TDS_STMT_RUN && !s->told && says_stale(number) &&
+         !names_another(text, n, s->handle);
 }
 
 bool tds_stmt_again(struct weir_drv_conn *c) {
   struct tds_stmts *s = &c->stmts;
   const struct tds_failure *f = &c->reply.failure;
-  if (!f->set || !tds_stmt_is_stale(c, f->number)) {
+  size_t n = f->text_n < sizeof f->text ? f->text_n : sizeof f->text;
+  if (!f->set || !tds_stmt_is_stale(c, f->number, f->text, n)) {
     return false;
   }
   forget_handle(c, s->handle);

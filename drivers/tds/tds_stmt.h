@@ -61,8 +61,12 @@ void tds_stmt_unprepared(struct weir_drv_conn *c);
 /* Looks at the RETURNVALUE that was read.  Returns whether it was a handle. */
 bool tds_stmt_take(struct weir_drv_conn *c);
 
-/* Whether an error says that the handle in use is not known. */
-bool tds_stmt_is_stale(const struct weir_drv_conn *c, int32_t number);
+/* Whether an error, of n bytes of text, says that the handle in use is not
+ * known. */
+bool tds_stmt_is_stale(const struct weir_drv_conn *c,
+                       int32_t number,
+                       const char *text,
+                       size_t n);
 
 /* Whether the statement is to be prepared again: it failed because of that, so
  * nothing of it was executed, and nothing of it was told.  Forgets the handle. */

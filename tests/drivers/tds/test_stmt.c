@@ -27,9 +27,11 @@
 #define RESULT                                          \
   "81 0100 00000000 0900 26 04 01 6100 d1 04 01000000 " \
   "ff 1100 c100 0100000000000000 "
-#define FAILED   "fe 0200 e000 0000000000000000 "
-#define RESET    "e3 0300 12 00 00 "
-#define ERR(n)   "aa 1000 " n " 01 10 0100 4200 00 00 01000000 "
+#define FAILED "fe 0200 e000 0000000000000000 "
+#define RESET  "e3 0300 12 00 00 "
+#define ERR(n) "aa 1000 " n " 01 10 0100 4200 00 00 01000000 "
+#define ERR_8179_OF(handle) \
+  "aa 1000 f31f0000 01 10 0100 " handle " 00 00 01000000 "
 #define ERR_8179 ERR("f31f0000")
 #define ERR_586  ERR("4a020000")
 #define ERR_102  ERR("66000000")
@@ -281,6 +283,26 @@ Test(stmt, prepares_again_once_and_no_more, .timeout = 5) {
   cr_expect_eq(f.err.native, 8179);
   cr_expect_eq(f.wait.usable, 1);
   check_stats(&f, 0, 1, 0);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
+/* A statement that itself runs a handle that is none has run; it would do what it
+ * does twice.  The words say which handle it was. */
+Test(stmt, does_not_repeat_what_failed_for_a_handle_of_its_own, .timeout = 5) {
+  struct fake f;
+  open_with(&f, OPTIONS);
+  cr_assert_eq(run(&f, "q", CAME("05000000") DONE), WEIR_DRV_DONE);
+  cr_assert_eq(run(&f, "q", ERR_8179_OF("3900") FAILED), WEIR_DRV_FAIL);
+  cr_expect_eq(f.err.native, 8179);
+  cr_expect_str_eq(fake_diags(&f), "8179/16: 9\n");
+  check_sent(&f, RUN_Q("05000000"));
+  cr_assert_eq(run(&f, "q", CAME("06000000") DONE), WEIR_DRV_DONE);
+  fake_forget_sent(&f);
+  f.log.n = 0;
+  fake_reply_hex(&f, ERR_8179_OF("3600") FAILED);
+  fake_reply_hex(&f, CAME("07000000") DONE);
+  cr_assert_eq(fake_exec(&f, "q"), WEIR_DRV_DONE, "%s", f.message);
+  check_stats(&f, 1, 3, 0);
   cr_expect_eq(fake_close(&f), 0);
 }
 
