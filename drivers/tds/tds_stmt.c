@@ -261,11 +261,14 @@ bool tds_stmt_is_stale(const struct weir_drv_conn *c,
          !names_another(text, n, s->handle);
 }
 
+static size_t text_of(const struct tds_failure *f) {
+  return f->text_n < sizeof f->text ? f->text_n : sizeof f->text;
+}
+
 bool tds_stmt_again(struct weir_drv_conn *c) {
   struct tds_stmts *s = &c->stmts;
   const struct tds_failure *f = &c->reply.failure;
-  size_t n = f->text_n < sizeof f->text ? f->text_n : sizeof f->text;
-  if (!f->set || !tds_stmt_is_stale(c, f->number, f->text, n)) {
+  if (!f->set || !tds_stmt_is_stale(c, f->number, f->text, text_of(f))) {
     return false;
   }
   forget_handle(c, s->handle);
@@ -287,7 +290,8 @@ static void end_run(struct weir_drv_conn *c, bool well, bool cancelled) {
   const struct tds_failure *f = &c->reply.failure;
   if (well) {
     s->reused++;
-  } else if (f->set && says_stale(f->number)) {
+  } else if (f->set && says_stale(f->number) &&
+             !names_another(f->text, text_of(f), s->handle)) {
     forget_handle(c, s->handle);
   } else if (cancelled) {
     forget_handle(c, s->handle);
