@@ -595,8 +595,9 @@ WEIR_API int32_t weir_next(weir_h lease,
 
 /* Asks the server to stop the running request, which still ends through
  * weir_exec() or weir_next(): with WEIR_E_CANCELLED, or with its own result if
- * that was faster.  If the driver cannot cancel, or the server does not confirm
- * within 2 s, the connection is closed.  Without effect on a request that has
+ * that was faster, which may be read as slowly as before.  If the driver cannot
+ * cancel, or the server is waited for longer than 2 s in all, the connection is
+ * closed.  Without effect on a request that has
  * not begun or has just ended.  Returns WEIR_OK or WEIR_E_HANDLE.  May be called
  * while another thread is inside weir_exec() or weir_next() on the same lease.
  * Does not block. */
