@@ -56,8 +56,7 @@ bool tds_session_moved(const struct weir_drv_conn *c) {
 
 void tds_session_state(const struct weir_drv_conn *c,
                        struct weir_drv_wait *wait) {
-  /* Whatever follows an answer would be taken for the next one. */
-  wait->usable = c->step == TDS_STEP_IDLE && c->link.in.n == 0;
+  wait->usable = c->step == TDS_STEP_IDLE;
   wait->txn = tds_txn_state(c);
   wait->dirty = c->dirty;
   wait->auth_expires_unix = c->auth_expires_s;
