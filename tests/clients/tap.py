@@ -3,7 +3,13 @@
 import subprocess
 
 LIMIT_S = 120
-FILTER = "tds && (_ws.malformed || _ws.expert.severity >= 0x600000)"
+# Errors of its own, and what it finds wrong and only warns of.
+FILTER = "tds && (" + " || ".join([
+    "_ws.malformed", "_ws.expert.severity >= 0x600000",
+    "(tds.unknown_tds_token && !tds.returnstatus)",
+    "tds.token.length.invalid", "tds.invalid_length", "tds.invalid_plp_length",
+    "tds.type_info.type.invalid", "tds.type_info.type.invalidplp",
+    "tds.all_headers.header.type.invalid"]) + ")"
 FIELDS = ["frame.number", "tds.type", "tds.status.ignore", "tds.type_info.type",
           "tds.fragment.overlap", "_ws.col.Info", "_ws.expert.message"]
 RPC = "3"

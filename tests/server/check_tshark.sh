@@ -31,7 +31,8 @@ go
 # tshark takes the feature list of LOGIN7 for GSS data; that one is its own.
 malformed() {
   tshark -r "$1" -d tcp.port==1433,tds \
-    -Y 'tds && (_ws.malformed || _ws.expert.severity >= 0x600000)' \
+    -Y 'tds && (_ws.malformed || _ws.expert.severity >= 0x600000 ||
+      tds.unknown_tds_token)' \
     -T fields -e frame.number -e _ws.expert.message 2>/dev/null |
     grep -v 'Unknown header (class=0'
 }
