@@ -167,21 +167,24 @@ static int read_params(struct reading *reading, struct tdsd_call *call) {
 static int read_call(struct reading *reading, struct tdsd_call **out_call) {
   struct tdsd_call *call = tdsd_arena_take(reading->arena, sizeof *call);
   if (call == NULL) {
-    return no_memory(reading);
+    (void)no_memory(reading);
+    return -1; /* in so many words, for the analyzer; likewise below */
   }
   if (read_name(reading, call) < 0) {
     return -1;
   }
   call->flags = tdsd_read_u16(&reading->reader);
   if ((call->flags & ~FLAGS_KNOWN) != 0) {
-    return tdsd_problem_set(reading->problem, "RPC option flags 0x%04x",
-                            (unsigned)call->flags);
+    (void)tdsd_problem_set(reading->problem, "RPC option flags 0x%04x",
+                           (unsigned)call->flags);
+    return -1;
   }
   if (read_params(reading, call) < 0) {
     return -1;
   }
   if (reading->reader.over) {
-    return tdsd_problem_set(reading->problem, "RPC ends too early");
+    (void)tdsd_problem_set(reading->problem, "RPC ends too early");
+    return -1;
   }
   *out_call = call;
   return 0;
