@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tds_fail.h"
+#include "tds_race.h"
 #include "tds_session.h"
 #include "tds_txn.h"
 #include "tds_value.h"
@@ -21,6 +22,7 @@ static const struct {
     [TDS_STEP_NEW] = {"new", "connect", NULL},
     [TDS_STEP_RESOLVE] = {"resolve", "resolve", tds_connect_resolve},
     [TDS_STEP_CONNECT] = {"connect", "connect", tds_connect_tcp},
+    [TDS_STEP_RACE] = {"connect", "connect", tds_race_run},
     [TDS_STEP_STRICT] = {"tls", "TLS handshake", tds_connect_strict},
     [TDS_STEP_PRELOGIN] = {"prelogin", "prelogin", tds_connect_prelogin},
     [TDS_STEP_WRAPPED] = {"tls", "TLS handshake", tds_connect_wrapped},
@@ -193,6 +195,7 @@ weir_drv_status tds_conn_create(struct weir_drv_drv *d,
 void tds_conn_abort(struct weir_drv_conn *c, int32_t how) {
   /* [F1]: a forked child owns no descriptor of ours and may call nothing. */
   if (how != WEIR_DRV_ABORT_FORGET) {
+    tds_race_close(c);
     tds_link_close(&c->link);
   }
   (void)tds_conn_go(c, TDS_STEP_DEAD);
@@ -204,6 +207,7 @@ void tds_conn_destroy(struct weir_drv_conn *c) {
     return;
   }
   const struct tds_mem *mem = &c->drv->mem;
+  tds_race_close(c);
   tds_link_close(&c->link);
   tds_token_fini(&c->decoder);
   tds_exec_fini(c);

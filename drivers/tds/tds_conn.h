@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tds_conn.h - the connection: what it knows of its session, and its steps.
  *
- *   RESOLVE -> CONNECT -> [TLS] -> PRELOGIN -> [TLS] -> CREDENTIAL -> LOGIN
+ *   RESOLVE -> CONNECT | RACE -> [TLS] -> PRELOGIN -> [TLS] -> CREDENTIAL -> LOGIN
  *           [-> TOKEN -> LOGIN] -> IDLE -> [CHECK] -> SEND -> READ -> IDLE ...
  *                                                              -> DEAD
  */
@@ -26,6 +26,7 @@ enum tds_step {
   TDS_STEP_NEW,        /* created, never connected */
   TDS_STEP_RESOLVE,    /* waits for addresses */
   TDS_STEP_CONNECT,    /* waits for TCP */
+  TDS_STEP_RACE,       /* waits for TCP, to several addresses at once */
   TDS_STEP_STRICT,     /* TLS before TDS */
   TDS_STEP_PRELOGIN,   /* writes and reads PRELOGIN */
   TDS_STEP_WRAPPED,    /* TLS inside PRELOGIN packets */
@@ -57,6 +58,7 @@ struct weir_drv_drv {
 };
 
 struct weir_drv_conn;
+struct tds_race;
 
 /* Where the body of a message comes from, piece by piece, so that a large one is
  * never held whole. */
@@ -189,6 +191,7 @@ struct weir_drv_conn {
   uint32_t address;
   weir_drv_time deadline;     /* of the connect, as the engine told it */
   weir_drv_time next_address; /* when this one has had its share of the time */
+  struct tds_race *race;      /* while several addresses are tried at once */
   bool asked;                 /* a request to the engine is open */
   bool prelogin_sent;
   struct tds_buf message; /* PRELOGIN reply being joined */
@@ -330,6 +333,7 @@ tds_step_fn tds_connect_resolve, tds_connect_tcp, tds_connect_strict,
     tds_connect_wrapped, tds_connect_prelogin; /* tds_connect.c */
 tds_step_fn tds_credential_wait, tds_credential_token,
     tds_credential_send;    /* tds_credential.c */
+tds_step_fn tds_race_run;   /* tds_race.c */
 tds_step_fn tds_login_read; /* tds_login.c */
 tds_step_fn tds_exec_check, tds_request_send,
     tds_reply_read; /* tds_check, _request, _reply.c */

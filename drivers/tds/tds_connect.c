@@ -6,14 +6,9 @@
 #include "tds_conn.h"
 #include "tds_fail.h"
 #include "tds_prelogin.h"
+#include "tds_race.h"
 
-/* An error struct of our own, for calls whose text we put a phase before. */
-struct inner {
-  struct weir_drv_error err;
-  char text[320];
-};
-
-static struct weir_drv_error *inner_init(struct inner *i) {
+struct weir_drv_error *tds_inner_init(struct tds_inner *i) {
   memset(i, 0, sizeof *i);
   i->err.struct_size = sizeof i->err;
   i->err.message = i->text;
@@ -23,7 +18,7 @@ static struct weir_drv_error *inner_init(struct inner *i) {
 
 /* The host's text, which need not end in a NUL, without a "TLS: " of its own:
  * the phase says that already. */
-static struct weir_drv_text inner_text(const struct inner *i) {
+static struct weir_drv_text inner_text(const struct tds_inner *i) {
   static const char tls[] = "TLS: ";
   size_t n = strnlen(i->text, sizeof i->text - 1);
   if (n > i->err.message_len) {
@@ -35,11 +30,10 @@ static struct weir_drv_text inner_text(const struct inner *i) {
   return (struct weir_drv_text){i->text + skip, n - skip};
 }
 
-/* Passes a host's error on, with the phase before it. */
-static weir_drv_status fail_inner(struct weir_drv_conn *c,
-                                  struct tds_turn *t,
-                                  const struct inner *i,
-                                  int32_t kind) {
+weir_drv_status tds_inner_fail(struct weir_drv_conn *c,
+                               struct tds_turn *t,
+                               const struct tds_inner *i,
+                               int32_t kind) {
   int32_t scope = i->err.scope >= WEIR_DRV_SCOPE_CONN ? i->err.scope
                                                       : WEIR_DRV_SCOPE_ENDPOINT;
   struct weir_drv_text text = inner_text(i);
@@ -174,9 +168,10 @@ static bool next_address(struct weir_drv_conn *c) {
 /* Time is shared out: a dead address, or one where something takes connections
  * for a server that does not answer, must not use up all of it.  The last one
  * has the rest, which is the engine's to watch. */
-static weir_drv_time share(const struct weir_drv_conn *c) {
+weir_drv_time tds_connect_share(const struct weir_drv_conn *c,
+                                uint32_t together) {
   const struct weir_drv_host *host = &c->drv->host;
-  uint32_t left = c->n_addresses - c->address;
+  uint32_t left = (c->n_addresses - c->address + together - 1) / together;
   if (left < 2) {
     return WEIR_DRV_NEVER;
   }
@@ -200,14 +195,24 @@ static weir_drv_status wait_for_address(struct weir_drv_conn *c,
   return tds_conn_wait(c, t, events);
 }
 
+weir_drv_status tds_connect_open(struct weir_drv_conn *c) {
+  return tds_conn_go(c, c->cfg->encrypt == TDS_ENCRYPT_STRICT
+                            ? TDS_STEP_STRICT
+                            : TDS_STEP_PRELOGIN);
+}
+
 weir_drv_status tds_connect_tcp(struct weir_drv_conn *c, struct tds_turn *t) {
   const struct weir_drv_host *host = &c->drv->host;
-  struct inner inner;
-  struct weir_drv_error *err = inner_init(&inner);
+  struct tds_inner inner;
+  struct weir_drv_error *err = tds_inner_init(&inner);
   weir_drv_status rc = WEIR_DRV_DONE;
+  if (c->link.stream == NULL && c->cfg->multi_subnet &&
+      c->address + 1 < c->n_addresses) {
+    return tds_conn_go(c, TDS_STEP_RACE);
+  }
   if (c->link.stream == NULL) {
     weir_drv_stream *stream = NULL;
-    c->next_address = share(c);
+    c->next_address = tds_connect_share(c, 1);
     rc = host->stream_open(host->ctx, c->hc, &c->addresses[c->address], 0,
                            &stream, err);
     if (rc >= 0) {
@@ -223,11 +228,9 @@ weir_drv_status tds_connect_tcp(struct weir_drv_conn *c, struct tds_turn *t) {
   }
   if (rc < 0) {
     return next_address(c) ? TDS_NEXT
-                           : fail_inner(c, t, &inner, WEIR_DRV_K_NETWORK);
+                           : tds_inner_fail(c, t, &inner, WEIR_DRV_K_NETWORK);
   }
-  return tds_conn_go(c, c->cfg->encrypt == TDS_ENCRYPT_STRICT
-                            ? TDS_STEP_STRICT
-                            : TDS_STEP_PRELOGIN);
+  return tds_connect_open(c);
 }
 
 /* ---------------------------------------------------------------------- tls */
@@ -283,8 +286,8 @@ static weir_drv_status shake(struct weir_drv_conn *c,
                              struct tds_turn *t,
                              bool wrapped,
                              enum tds_step next) {
-  struct inner inner;
-  struct weir_drv_error *err = inner_init(&inner);
+  struct tds_inner inner;
+  struct weir_drv_error *err = tds_inner_init(&inner);
   weir_drv_status rc = WEIR_DRV_DONE;
   if (c->link.tls == NULL) {
     rc = open_tls(c, err);
@@ -298,7 +301,7 @@ static weir_drv_status shake(struct weir_drv_conn *c,
                    : wait_for_address(c, t, events);
   }
   if (rc < 0) {
-    return fail_inner(c, t, &inner, WEIR_DRV_K_TLS);
+    return tds_inner_fail(c, t, &inner, WEIR_DRV_K_TLS);
   }
   return tds_conn_go(c, next);
 }

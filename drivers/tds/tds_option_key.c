@@ -55,6 +55,9 @@ static weir_drv_status part_modes(const struct weir_drv_cfg *cfg,
                                                 : "UsePlatformDefault";
     rc = part(sink, tds_option_name(O_ADDRESSES), word, strlen(word));
   }
+  if (rc == WEIR_DRV_DONE && cfg->multi_subnet) {
+    rc = part(sink, tds_option_name(O_MULTI_SUBNET), "true", 4);
+  }
   n = snprintf(size, sizeof size, "%u", cfg->prepared);
   if (rc == WEIR_DRV_DONE && cfg->prepared != TDS_PREPARED_DEFAULT) {
     rc = part(sink, tds_option_name(O_PREPARED), size, (size_t)n);

@@ -163,6 +163,8 @@ static weir_drv_status set(struct weir_drv_cfg *cfg,
     return set_encrypt(cfg, v, err);
   case O_TRUST:
     return set_bool(&cfg->trust, o, v, err);
+  case O_MULTI_SUBNET:
+    return set_bool(&cfg->multi_subnet, o, v, err);
   case O_CERT_HOST:
   case O_CERT_FILE:
   case O_CA_FILE:
@@ -182,7 +184,6 @@ static weir_drv_status set(struct weir_drv_cfg *cfg,
     return WEIR_DRV_DONE;
   case O_RETRY_COUNT:
   case O_RETRY_INTERVAL:
-  case O_MULTI_SUBNET:
   case O_PERSIST:
   case O_ASYNC:
     return check_unused(o, v, err);

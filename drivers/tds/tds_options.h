@@ -48,6 +48,7 @@ struct weir_drv_cfg {
   bool auth_given;
   bool token_given;
   bool trust;
+  bool multi_subnet;
   bool read_only;
   bool password_given;
 };

@@ -30,7 +30,13 @@ struct fake_tls {
 struct fake_stream {
   struct fake *f;
   bool refused;
+  size_t number; /* counted from 1 as they are opened */
 };
+
+static bool is_dead(const weir_drv_stream *stream) {
+  const struct fake_stream *s = (const struct fake_stream *)stream;
+  return s->number <= s->f->dead;
+}
 
 void fake_add(struct fake_bytes *b, const void *p, size_t n) {
   if (b->cap - b->n < n + 1) {
@@ -286,7 +292,7 @@ static weir_drv_status stream_open(void *ctx,
   assert(s != NULL);
   s->f = f;
   s->refused = f->opened < f->refuse;
-  f->opened++;
+  s->number = ++f->opened;
   f->streams++;
   *out = (weir_drv_stream *)s;
   return WEIR_DRV_WAIT;
@@ -295,7 +301,7 @@ static weir_drv_status stream_open(void *ctx,
 static weir_drv_status stream_connected(weir_drv_stream *stream,
                                         struct weir_drv_error *err) {
   struct fake_stream *s = (struct fake_stream *)stream;
-  if (s->f->opened <= s->f->dead) {
+  if (is_dead(stream)) {
     return WEIR_DRV_E_AGAIN;
   }
   if (!s->refused) {
@@ -764,14 +770,15 @@ static weir_drv_status step(struct fake *f,
 }
 
 static weir_drv_status answer_resolve(struct fake *f) {
-  struct weir_drv_addr addr[8];
+  struct weir_drv_addr addr[FAKE_ADDRESSES];
   struct weir_drv_rep_resolve r = {.struct_size = sizeof r};
   struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(1433)};
   struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(1433)};
   in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   in6.sin6_addr = in6addr_loopback;
   memset(addr, 0, sizeof addr);
-  for (size_t i = 0; i < 8; i++) {
+  assert(f->addresses <= FAKE_ADDRESSES);
+  for (size_t i = 0; i < FAKE_ADDRESSES; i++) {
     addr[i].len = sizeof in;
     addr[i].family = AF_INET;
     memcpy(addr[i].bytes, &in, sizeof in);
@@ -821,10 +828,11 @@ static weir_drv_status answer_credential(struct fake *f) {
 
 /* Whether what the driver waits for has happened. */
 static bool ready(struct fake *f) {
-  if (f->wait.n_want == 0 || (f->opened > 0 && f->opened <= f->dead)) {
-    return false;
+  uint32_t events = 0;
+  for (uint32_t i = 0; i < f->wait.n_want; i++) {
+    bool dead = is_dead(f->wait.want[i].stream);
+    events |= dead ? 0 : f->wait.want[i].events;
   }
-  uint32_t events = f->wait.want[0].events;
   bool writable = f->stall_at == 0 || f->sent.n < f->stall_at;
   return ((events & WEIR_DRV_EV_WRITE) != 0 && writable) ||
          ((events & WEIR_DRV_EV_READ) != 0 && (readable(f) > 0 || over(f)));

@@ -14,7 +14,8 @@
 
 #include "weir_driver.h"
 
-#define FAKE_ANSWERS 64
+#define FAKE_ADDRESSES 12 /* a name resolves to at most */
+#define FAKE_ANSWERS   64
 
 /* The pretended cipher: bytes are XORed with this. */
 #define FAKE_KEY 0xC3
@@ -46,7 +47,8 @@ struct fake {
   size_t stall_at;   /* sent may not grow beyond; 0 = no limit */
   uint32_t seed;     /* not 0: limits are drawn anew for each call */
   bool stray;        /* wake the driver for nothing before each wake-up */
-  size_t addresses;  /* what a name resolves to; default 1 */
+  size_t addresses;  /* what a name resolves to; default 1, at most
+                      * FAKE_ADDRESSES */
   bool ipv6;         /* ... each second one, from the first, to IPv6 */
   size_t refuse;     /* that many addresses refuse the connection */
   size_t dead;       /* that many never answer at all */
