@@ -94,7 +94,7 @@ static int check_exec(const char *sql,
   }
   if (!weir__api_timeout_ok(opts->timeout_ns)) {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
-                           "timeout_ns is negative");
+                           "timeout_ns is negative and not WEIR_TIMEOUT_POOL");
   }
   return weir__params_check(opts, err);
 }

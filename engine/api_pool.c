@@ -127,9 +127,10 @@ int32_t weir_acquire(weir_h handle,
   struct weir__caller *self;
   int rc;
   if (out_lease == NULL || !weir__api_timeout_ok(timeout_ns)) {
-    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_NONE, "%s",
-                           out_lease == NULL ? "out_lease is NULL"
-                                             : "timeout_ns is negative");
+    return weir__error_set(
+        err, WEIR_E_ARG, WEIR_PHASE_NONE, "%s",
+        out_lease == NULL ? "out_lease is NULL"
+                          : "timeout_ns is negative and not WEIR_TIMEOUT_POOL");
   }
   struct weir__pool *pool = weir__api_pool(handle, &self, &rc);
   if (pool == NULL) {

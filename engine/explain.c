@@ -98,12 +98,14 @@ void weir__explain_late(struct weir__pool *pool,
   char text[32];
   phase_text(session, text, sizeof text);
   uint64_t now = weir__clock_now();
+  const char *question = strcmp(text, "credential") == 0
+                             ? "does the program answer weir_credential_next()?"
+                             : "is the server reachable and answering?";
   (void)weir__error_set(
       err, WEIR_E_TIMEOUT, phase_number(text),
       "timed out after %.2f s while opening a connection, in phase %s; pool "
-      "%s; is the server reachable and answering? Connect Timeout sets the "
-      "limit",
-      seconds(now - w->since), text, weir__key_text(pool->key, NULL));
+      "%s; %s Connect Timeout sets the limit",
+      seconds(now - w->since), text, weir__key_text(pool->key, NULL), question);
   weir__error_class(err, WEIR_DRV_SCOPE_CONN, WEIR_DRV_K_TIMEOUT,
                     WEIR_DRV_RETRY_OTHER);
 }

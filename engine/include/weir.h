@@ -241,7 +241,7 @@ WEIR_API int32_t weir_driver_load(weir_h engine,
 struct weir_driver_info {
   uint32_t struct_size; /* set by the caller: the size of one element */
   int32_t status;       /* WEIR_OK: it loads; else why it does not */
-  uint64_t caps;        /* WEIR_DRV_CAP_* */
+  uint64_t caps;        /* WEIR_DRV_CAP_* of weir_driver.h */
   char name[32];
   char version[32];
   char path[256];
@@ -290,7 +290,7 @@ WEIR_API int32_t weir_credential_close(weir_h credential);
 struct weir_credential_request {
   uint32_t struct_size; /* set by the caller */
   int32_t kind;         /* WEIR_CRED_* */
-  uint32_t attempt;     /* 0 first; more: the last one was refused */
+  uint32_t attempt;     /* 0 so far: a refused secret fails its connect */
   uint32_t reserved0;
   weir_h request;      /* for the answer */
   char server[256];    /* host,port */
@@ -431,7 +431,7 @@ WEIR_API int32_t weir_release(weir_h lease);
 /* Gives a connection back and has it closed.  Results as weir_release(). */
 WEIR_API int32_t weir_discard(weir_h lease);
 
-/* Facts about the connection, for weir_lease_info(). */
+/* Facts about the connection, for weir_lease_info().  7 is none of them. */
 #define WEIR_INFO_SERVER_NAME    1
 #define WEIR_INFO_SERVER_VERSION 2
 #define WEIR_INFO_SESSION_ID     3

@@ -298,6 +298,12 @@ def main():
     gaps = read_gaps(args.client)
     modes = [mode for mode in MODES[args.client]
              if fits(args.mode, f"{mode.server}/{mode.setting}")]
+    if not modes:
+        known = sorted({f"{mode.server}/{mode.setting}"
+                        for mode in MODES[args.client]})
+        print(f"no mode of {args.client} fits {args.mode}; they are: "
+              f"{' '.join(known)}", file=sys.stderr)
+        return 2
     with ThreadPoolExecutor(AT_ONCE) as pool:
         tallies = list(pool.map(
             lambda mode: run_mode(args.client, command, mode, args, gaps),

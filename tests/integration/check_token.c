@@ -122,6 +122,26 @@ static void check_bad(const char *settings,
         "the token is in the error");
 }
 
+/* Nobody answers: that is not the server's fault. */
+static void check_unanswered(const char *settings) {
+  struct weir_error err = {.struct_size = sizeof err};
+  char text[512];
+  weir_h pool = 0;
+  weir_h lease = 0;
+  (void)snprintf(text, sizeof text,
+                 "Driver=tds;Server=127.0.0.1,%u;TrustServerCertificate=true;"
+                 "Connect Timeout=1;Credential=%" PRIu64 ";%s",
+                 tdsd_port(server), credential, settings);
+  check(weir_pool_open(engine, text, strlen(text), &pool, &err) == WEIR_OK,
+        settings, err.message);
+  int32_t rc = weir_acquire(pool, WEIR_TIMEOUT_POOL, &lease, &err);
+  check(rc == WEIR_E_TIMEOUT, settings, weir_status_name(rc));
+  check(err.phase == WEIR_PHASE_LOGIN, settings, err.message);
+  check(strstr(err.message, "weir_credential_next()") != NULL, settings,
+        err.message);
+  (void)weir_pool_close(pool);
+}
+
 static void run_all(void) {
   static const char asked[] = "Authentication=ActiveDirectoryDefault";
   static const char given[] = "Authentication=AccessToken";
@@ -134,6 +154,7 @@ static void run_all(void) {
   check_bad(asked, "wrong-token", "");
   check_bad(given, NULL, "not today");
   check_bad(asked, NULL, "not today");
+  check_unanswered(given);
   check(weir_credential_close(credential) == WEIR_OK, "close", "");
 }
 
