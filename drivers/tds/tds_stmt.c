@@ -233,7 +233,10 @@ static bool is_digit(char c) {
 
 /* Whether the words name handles, and ours is none of them: the statement itself
  * has run another one, and must not run twice for that. */
-static bool names_another(const char *text, size_t n, int32_t handle) {
+static bool names_another(int32_t number,
+                          const char *text,
+                          size_t n,
+                          int32_t handle) {
   bool named = false;
   for (size_t i = 0; i < n; i++) {
     bool minus = i > 0 && text[i - 1] == '-';
@@ -247,7 +250,7 @@ static bool names_another(const char *text, size_t n, int32_t handle) {
     if ((minus ? -v : v) == handle) {
       return false;
     }
-    named = true;
+    named = named || v != number; /* it may tell its own number, too */
   }
   return named;
 }
@@ -258,7 +261,7 @@ bool tds_stmt_is_stale(const struct weir_drv_conn *c,
                        size_t n) {
   const struct tds_stmts *s = &c->stmts;
   return s->mode == TDS_STMT_RUN && !s->told && says_stale(number) &&
-         !names_another(text, n, s->handle);
+         !names_another(number, text, n, s->handle);
 }
 
 static size_t text_of(const struct tds_failure *f) {
@@ -291,7 +294,7 @@ static void end_run(struct weir_drv_conn *c, bool well, bool cancelled) {
   if (well) {
     s->reused++;
   } else if (f->set && says_stale(f->number) &&
-             !names_another(f->text, text_of(f), s->handle)) {
+             !names_another(f->number, f->text, text_of(f), s->handle)) {
     forget_handle(c, s->handle);
   } else if (cancelled) {
     forget_handle(c, s->handle);
