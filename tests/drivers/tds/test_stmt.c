@@ -306,6 +306,20 @@ Test(stmt, does_not_repeat_what_failed_for_a_handle_of_its_own, .timeout = 5) {
   cr_expect_eq(fake_close(&f), 0);
 }
 
+/* "8179" in the words is the error's own number, no handle. */
+Test(stmt, prepares_again_when_the_words_repeat_the_number, .timeout = 5) {
+  struct fake f;
+  open_with(&f, OPTIONS);
+  cr_assert_eq(run(&f, "q", CAME("05000000") DONE), WEIR_DRV_DONE);
+  f.log.n = 0;
+  fake_reply_hex(&f, "aa 1600 f31f0000 01 10 0400 3800 3100 3700 3900 00 00 "
+                     "01000000 " FAILED);
+  fake_reply_hex(&f, CAME("07000000") DONE);
+  cr_assert_eq(fake_exec(&f, "q"), WEIR_DRV_DONE, "%s", f.message);
+  check_stats(&f, 1, 2, 0);
+  cr_expect_eq(fake_close(&f), 0);
+}
+
 /* A cancellation that finds the answer to be here stops what would be sent. */
 Test(stmt, does_not_send_again_what_was_cancelled, .timeout = 5) {
   struct fake f;
