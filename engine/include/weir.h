@@ -431,13 +431,14 @@ WEIR_API int32_t weir_release(weir_h lease);
 /* Gives a connection back and has it closed.  Results as weir_release(). */
 WEIR_API int32_t weir_discard(weir_h lease);
 
-/* Facts about the connection, for weir_lease_info().  7 is none of them. */
+/* Facts about the connection, for weir_lease_info(). */
 #define WEIR_INFO_SERVER_NAME    1
 #define WEIR_INFO_SERVER_VERSION 2
 #define WEIR_INFO_SESSION_ID     3
 #define WEIR_INFO_DATABASE       4
 #define WEIR_INFO_TLS            5 /* protocol and cipher; "" when in clear */
 #define WEIR_INFO_PEER           6
+#define WEIR_INFO_REDIRECTS      7 /* how often the server sent us on: 0 so far */
 #define WEIR_INFO_PACKET_SIZE    8
 
 /* Writes one fact as UTF-8 text with a NUL into buf; *out_need (optional) gets
