@@ -14,6 +14,7 @@
 
 #include "weir.h"
 
+#include "kit.h"
 #include "server.h"
 
 #define S INT64_C(1000000000)
@@ -27,25 +28,9 @@ static const char waiting[] =
     "1000) "
     "AS t; SET @i = @i + 1 END; WAITFOR DELAY '00:00:20'";
 
-static unsigned passed;
-static unsigned failed;
 static weir_h pool;
 static weir_h lease;
 static char session[32];
-
-static void check(bool good, const char *what, const char *seen) {
-  if (good) {
-    passed++;
-    return;
-  }
-  failed++;
-  printf("FAIL %s: %s\n", what, seen);
-}
-
-static void say(void *user, const char *line) {
-  (void)user;
-  printf("tdsd: %s\n", line);
-}
 
 static int64_t now_ns(void) {
   struct timespec t;
@@ -56,7 +41,7 @@ static int64_t now_ns(void) {
 static bool acquire(void) {
   struct weir_error err = {.struct_size = sizeof err};
   int32_t rc = weir_acquire(pool, 10 * S, &lease, &err);
-  check(rc == WEIR_OK, "acquire", err.message);
+  kit_check(rc == WEIR_OK, "acquire", err.message);
   return rc == WEIR_OK;
 }
 
@@ -71,7 +56,7 @@ static void read_some(const char *sql, unsigned n) {
       (void)weir_rows_free(item.rows);
     }
   }
-  check(rc == WEIR_OK, "the beginning of a result", err.message);
+  kit_check(rc == WEIR_OK, "the beginning of a result", err.message);
 }
 
 /* The number in the first cell. */
@@ -89,7 +74,7 @@ static int64_t number(const char *sql) {
       (void)weir_rows_free(item.rows);
     }
   }
-  check(rc == WEIR_OK, sql, err.message);
+  kit_check(rc == WEIR_OK, sql, err.message);
   return found;
 }
 
@@ -97,16 +82,16 @@ static int64_t number(const char *sql) {
 static void hand_on(const char *what) {
   char now[32] = "";
   int64_t begun = now_ns();
-  check(weir_release(lease) == WEIR_OK, what, "not released");
-  check(now_ns() - begun < S / 4, what, "a release that waits");
+  kit_check(weir_release(lease) == WEIR_OK, what, "not released");
+  kit_check(now_ns() - begun < S / 4, what, "a release that waits");
   if (!acquire()) {
     return;
   }
-  check(now_ns() - begun < S, what, "the next user waits for a second");
+  kit_check(now_ns() - begun < S, what, "the next user waits for a second");
   (void)weir_lease_info(lease, WEIR_INFO_SESSION_ID, now, sizeof now, NULL);
-  check(strcmp(now, session) == 0, what, "another session");
-  check(number("SELECT 7") == 7, what, "an answer of the last user's");
-  check(number("SELECT @@TRANCOUNT") == 0, what, "a transaction is open");
+  kit_check(strcmp(now, session) == 0, what, "another session");
+  kit_check(number("SELECT 7") == 7, what, "an answer of the last user's");
+  kit_check(number("SELECT @@TRANCOUNT") == 0, what, "a transaction is open");
 }
 
 static void run_all(void) {
@@ -126,25 +111,25 @@ static void run_all(void) {
   }
   read_some(waiting, 5);
   hand_on("a statement that still runs");
-  check(weir_begin(lease, WEIR_ISO_DEFAULT, &err) == WEIR_OK, "begin",
-        err.message);
+  kit_check(weir_begin(lease, WEIR_ISO_DEFAULT, &err) == WEIR_OK, "begin",
+            err.message);
   hand_on("an open transaction");
-  check(weir_begin(lease, WEIR_ISO_SERIALIZABLE, &err) == WEIR_OK, "begin",
-        err.message);
+  kit_check(weir_begin(lease, WEIR_ISO_SERIALIZABLE, &err) == WEIR_OK, "begin",
+            err.message);
   read_some(endless, 5);
   hand_on("a result in a transaction");
-  check(weir_begin(lease, WEIR_ISO_SNAPSHOT, &err) == WEIR_OK, "begin",
-        err.message);
-  check(weir_save(lease, "a", 1, &err) == WEIR_OK, "save", err.message);
-  check(weir_rollback_to(lease, "a", 1, &err) == WEIR_OK, "roll back to",
-        err.message);
-  check(weir_commit(lease, &err) == WEIR_OK, "commit", err.message);
+  kit_check(weir_begin(lease, WEIR_ISO_SNAPSHOT, &err) == WEIR_OK, "begin",
+            err.message);
+  kit_check(weir_save(lease, "a", 1, &err) == WEIR_OK, "save", err.message);
+  kit_check(weir_rollback_to(lease, "a", 1, &err) == WEIR_OK, "roll back to",
+            err.message);
+  kit_check(weir_commit(lease, &err) == WEIR_OK, "commit", err.message);
   hand_on("a level of isolation");
   (void)weir_release(lease);
 }
 
 int main(void) {
-  struct tdsd_options options = {.tls = TDSD_TLS_OFF, .log = say};
+  struct tdsd_options options = {.tls = TDSD_TLS_OFF, .log = kit_log};
   struct tdsd *server = NULL;
   struct tdsd_stats stats;
   struct weir_error err = {.struct_size = sizeof err};
@@ -160,16 +145,15 @@ int main(void) {
                  "Driver=tds;Server=127.0.0.1,%u;User ID=sa;Password=x;"
                  "Encrypt=optional;Max Pool Size=1",
                  tdsd_port(server));
-  check(weir_pool_open(engine, text, strlen(text), &pool, &err) == WEIR_OK,
-        "pool", err.message);
+  kit_check(weir_pool_open(engine, text, strlen(text), &pool, &err) == WEIR_OK,
+            "pool", err.message);
   run_all();
   (void)weir_engine_shutdown(engine, 5 * S, NULL);
   tdsd_stats(server, &stats);
   (void)snprintf(text, sizeof text, "%" PRIu64, stats.violations);
-  check(stats.violations == 0, "violations", text);
+  kit_check(stats.violations == 0, "violations", text);
   (void)snprintf(text, sizeof text, "%" PRIu64, stats.connections_total);
-  check(stats.connections_total == 1, "connections", text);
+  kit_check(stats.connections_total == 1, "connections", text);
   tdsd_close(server);
-  printf("%u passed, %u failed\n", passed, failed);
-  return failed != 0;
+  return kit_end();
 }

@@ -14,26 +14,11 @@
 
 #include "weir.h"
 
+#include "kit.h"
 #include "server.h"
 
-static unsigned passed;
-static unsigned failed;
 static struct tdsd *server;
 static weir_h lease;
-
-static void check(bool good, const char *what, const char *seen) {
-  if (good) {
-    passed++;
-    return;
-  }
-  failed++;
-  printf("FAIL %s: %s\n", what, seen);
-}
-
-static void say(void *user, const char *line) {
-  (void)user;
-  printf("tdsd: %s\n", line);
-}
 
 /* -------------------------------------------------------------------- results */
 
@@ -240,16 +225,16 @@ static void check_echoes(bool prepared) {
     int32_t type = echoes[i].text == NULL ? WEIR_T_NULL : WEIR_T_TEXT;
     struct weir_param p = param("@a", echoes[i].hint, type, echoes[i].text);
     int32_t rc = run("select @a as v", &p, 1, prepared, &s);
-    check(rc == WEIR_OK, echoes[i].hint, s.err.message);
-    check(strcmp(s.types, echoes[i].type) == 0, echoes[i].hint, s.types);
-    check(strcmp(s.cells, echoes[i].cell) == 0, echoes[i].hint, s.cells);
+    kit_check(rc == WEIR_OK, echoes[i].hint, s.err.message);
+    kit_check(strcmp(s.types, echoes[i].type) == 0, echoes[i].hint, s.types);
+    kit_check(strcmp(s.cells, echoes[i].cell) == 0, echoes[i].hint, s.cells);
     /* No variable of T-SQL is of these, so none comes back. */
     if (strstr("text ntext image", echoes[i].hint) == NULL) {
       p.flags = WEIR_PARAM_OUT;
       rc = run("set @a = @a", &p, 1, prepared, &s);
-      check(rc == WEIR_OK && s.output, echoes[i].hint, s.err.message);
-      check(strcmp(s.types, echoes[i].type) == 0, echoes[i].hint, s.types);
-      check(strcmp(s.cells, echoes[i].cell) == 0, echoes[i].hint, s.cells);
+      kit_check(rc == WEIR_OK && s.output, echoes[i].hint, s.err.message);
+      kit_check(strcmp(s.types, echoes[i].type) == 0, echoes[i].hint, s.types);
+      kit_check(strcmp(s.cells, echoes[i].cell) == 0, echoes[i].hint, s.cells);
     }
   }
 }
@@ -258,17 +243,18 @@ static void check_bytes(void) {
   struct seen s;
   struct weir_param p[2] = {param("@a", "binary(3)", WEIR_T_BYTES, "\1\2"),
                             param("@b", "", WEIR_T_BYTES, "\xFF")};
-  check(run("select @a, @b", p, 2, false, &s) == WEIR_OK, "bytes",
-        s.err.message);
-  check(strcmp(s.cells, "010200|ff") == 0, "bytes", s.cells);
+  kit_check(run("select @a, @b", p, 2, false, &s) == WEIR_OK, "bytes",
+            s.err.message);
+  kit_check(strcmp(s.cells, "010200|ff") == 0, "bytes", s.cells);
   static const char *const hints[] = {"image", "varbinary(max)", "varbinary(2)",
                                       "varbinary"};
   for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
     p[0] = param("@a", hints[i], WEIR_T_BYTES, "\1\xFF");
-    check(run("select @a", p, 1, false, &s) == WEIR_OK, hints[i],
-          s.err.message);
-    check(strcmp(s.cells, "01ff") == 0, hints[i], s.cells);
-    check(strncmp(hints[i], s.types, strlen(s.types)) == 0, hints[i], s.types);
+    kit_check(run("select @a", p, 1, false, &s) == WEIR_OK, hints[i],
+              s.err.message);
+    kit_check(strcmp(s.cells, "01ff") == 0, hints[i], s.cells);
+    kit_check(strncmp(hints[i], s.types, strlen(s.types)) == 0, hints[i],
+              s.types);
   }
 }
 
@@ -281,9 +267,10 @@ static void check_values(void) {
   p[1].f = 0.5;
   p[2].i = 1;
   int32_t rc = run("select @a, @b, @P3, @d", p, 4, false, &s);
-  check(rc == WEIR_OK, "values", s.err.message);
-  check(strcmp(s.cells, "-7|0.5|1|-1.50") == 0, "values", s.cells);
-  check(strcmp(s.types, "bigint float bit decimal") == 0, "values", s.types);
+  kit_check(rc == WEIR_OK, "values", s.err.message);
+  kit_check(strcmp(s.cells, "-7|0.5|1|-1.50") == 0, "values", s.cells);
+  kit_check(strcmp(s.types, "bigint float bit decimal") == 0, "values",
+            s.types);
 }
 
 static void check_output(bool prepared) {
@@ -300,10 +287,10 @@ static void check_output(bool prepared) {
     char want[40];
     (void)snprintf(want, sizeof want, "in-out|%" PRId64 ".%s", i * 3 / 2,
                    i % 2 == 1 ? "50" : "00");
-    check(rc == WEIR_OK, "output", s.err.message);
-    check(s.output, "output", "no OUTPUT");
-    check(strcmp(s.cells, want) == 0, "output", s.cells);
-    check(strcmp(s.types, "nvarchar decimal") == 0, "output", s.types);
+    kit_check(rc == WEIR_OK, "output", s.err.message);
+    kit_check(s.output, "output", "no OUTPUT");
+    kit_check(strcmp(s.cells, want) == 0, "output", s.cells);
+    kit_check(strcmp(s.types, "nvarchar decimal") == 0, "output", s.types);
   }
 }
 
@@ -317,28 +304,29 @@ static void check_large(size_t bytes) {
   text[bytes] = '\0';
   struct weir_param p = param("@a", "", WEIR_T_TEXT, text);
   int32_t rc = run("select @a", &p, 1, false, &s);
-  check(rc == WEIR_OK, "large", s.err.message);
-  check(s.bytes == bytes && s.sound, "large", s.cells);
+  kit_check(rc == WEIR_OK, "large", s.err.message);
+  kit_check(s.bytes == bytes && s.sound, "large", s.cells);
   p.flags = WEIR_PARAM_OUT;
   rc = run("set @a = @a + N'x'", &p, 1, false, &s);
-  check(rc == WEIR_OK, "large output", s.err.message);
-  check(s.bytes == bytes + 1 && s.sound, "large output", s.cells);
+  kit_check(rc == WEIR_OK, "large output", s.err.message);
+  kit_check(s.bytes == bytes + 1 && s.sound, "large output", s.cells);
   free(text);
 }
 
 static void check_failures(void) {
   struct seen s;
   struct weir_param p = param("@a", "tinyint", WEIR_T_TEXT, "300");
-  check(run("select @a", &p, 1, false, &s) == WEIR_E_FAIL, "range", "passed");
-  check(strcmp(s.err.message, "parameter @a (tinyint): out of range") == 0,
-        "range", s.err.message);
+  kit_check(run("select @a", &p, 1, false, &s) == WEIR_E_FAIL, "range",
+            "passed");
+  kit_check(strcmp(s.err.message, "parameter @a (tinyint): out of range") == 0,
+            "range", s.err.message);
   p = param("@a", "int", WEIR_T_INT, NULL);
-  check(run("select 1/@a", &p, 1, true, &s) == WEIR_E_FAIL, "division",
-        "passed");
-  check(s.err.native == 8134, "division", s.err.message);
+  kit_check(run("select 1/@a", &p, 1, true, &s) == WEIR_E_FAIL, "division",
+            "passed");
+  kit_check(s.err.native == 8134, "division", s.err.message);
   p.i = 1;
-  check(run("select 1/@a", &p, 1, true, &s) == WEIR_OK, "after a failure",
-        s.err.message);
+  kit_check(run("select 1/@a", &p, 1, true, &s) == WEIR_OK, "after a failure",
+            s.err.message);
 }
 
 /* Many statements on one small cache: all kinds of calls in one message. */
@@ -352,8 +340,8 @@ static void check_churn(void) {
     p.i = i;
     (void)snprintf(sql, sizeof sql, "select @a + %d", which);
     (void)snprintf(want, sizeof want, "%d", i + which);
-    check(run(sql, &p, 1, true, &s) == WEIR_OK, "churn", s.err.message);
-    check(strcmp(s.cells, want) == 0, "churn", s.cells);
+    kit_check(run(sql, &p, 1, true, &s) == WEIR_OK, "churn", s.err.message);
+    kit_check(strcmp(s.cells, want) == 0, "churn", s.cells);
   }
 }
 
@@ -471,10 +459,10 @@ static void check_random(bool prepared) {
       at = put(want, sizeof want, at, k > 0 ? "|" : "");
       at = put(want, sizeof want, at, texts[k]);
     }
-    check(run("select @P1, @P2, @P3, @P4, @P5, @P6, @P7, @P8, @P9, @P10", p, N,
-              prepared, &s) == WEIR_OK,
-          "random", s.err.message);
-    check(strcmp(s.cells, want) == 0, want, s.cells);
+    kit_check(run("select @P1, @P2, @P3, @P4, @P5, @P6, @P7, @P8, @P9, @P10", p,
+                  N, prepared, &s) == WEIR_OK,
+              "random", s.err.message);
+    kit_check(strcmp(s.cells, want) == 0, want, s.cells);
   }
 }
 
@@ -487,15 +475,15 @@ static void check_leases(weir_h pool) {
     struct weir_error err = {.struct_size = sizeof err};
     struct weir_param p = param("@a", "int", WEIR_T_INT, NULL);
     (void)weir_release(lease);
-    check(weir_acquire(pool, INT64_C(10000000000), &lease, &err) == WEIR_OK,
-          "lease", err.message);
+    kit_check(weir_acquire(pool, INT64_C(10000000000), &lease, &err) == WEIR_OK,
+              "lease", err.message);
     for (int64_t k = 0; k < 3; k++) {
       char want[30];
       p.i = i * 10 + k;
       (void)snprintf(want, sizeof want, "%" PRId64, p.i);
-      check(run("select @a", &p, 1, true, &s) == WEIR_OK, "lease",
-            s.err.message);
-      check(strcmp(s.cells, want) == 0, "lease", s.cells);
+      kit_check(run("select @a", &p, 1, true, &s) == WEIR_OK, "lease",
+                s.err.message);
+      kit_check(strcmp(s.cells, want) == 0, "lease", s.cells);
     }
   }
 }
@@ -505,16 +493,16 @@ static void check_lost(void) {
   struct seen s;
   struct weir_param p = param("@a", "int", WEIR_T_INT, NULL);
   p.i = 5;
-  check(run("select @a + 1000", &p, 1, true, &s) == WEIR_OK, "lost",
-        s.err.message);
+  kit_check(run("select @a + 1000", &p, 1, true, &s) == WEIR_OK, "lost",
+            s.err.message);
   for (int i = 1; i < 2000; i++) {
     char sql[60];
     (void)snprintf(sql, sizeof sql, "exec sp_unprepare %d", i);
     (void)run(sql, NULL, 0, false, &s);
   }
-  check(run("select @a + 1000", &p, 1, true, &s) == WEIR_OK, "lost",
-        s.err.message);
-  check(strcmp(s.cells, "1005") == 0, "lost", s.cells);
+  kit_check(run("select @a + 1000", &p, 1, true, &s) == WEIR_OK, "lost",
+            s.err.message);
+  kit_check(strcmp(s.cells, "1005") == 0, "lost", s.cells);
 }
 
 static bool open_lease(weir_h engine, const char *more, weir_h *pool) {
@@ -528,7 +516,7 @@ static bool open_lease(weir_h engine, const char *more, weir_h *pool) {
   if (rc == WEIR_OK) {
     rc = weir_acquire(*pool, INT64_C(10000000000), &lease, &err);
   }
-  check(rc == WEIR_OK, more, err.message);
+  kit_check(rc == WEIR_OK, more, err.message);
   return rc == WEIR_OK;
 }
 
@@ -561,7 +549,7 @@ static void run_all(weir_h engine) {
 
 int main(void) {
   struct tdsd_options options = {
-      .tls = TDSD_TLS_OFF, .strict_client = true, .log = say};
+      .tls = TDSD_TLS_OFF, .strict_client = true, .log = kit_log};
   struct tdsd_stats stats;
   char why[256];
   weir_h engine = 0;
@@ -576,10 +564,9 @@ int main(void) {
   (void)weir_engine_shutdown(engine, INT64_C(5000000000), NULL);
   tdsd_stats(server, &stats);
   (void)snprintf(why, sizeof why, "%" PRIu64, stats.violations);
-  check(stats.violations == 0, "violations", why);
+  kit_check(stats.violations == 0, "violations", why);
   (void)snprintf(why, sizeof why, "%" PRIu64, stats.rpcs);
-  check(stats.rpcs > 1000, "calls", why);
+  kit_check(stats.rpcs > 1000, "calls", why);
   tdsd_close(server);
-  printf("%u passed, %u failed\n", passed, failed);
-  return failed != 0;
+  return kit_end();
 }

@@ -13,29 +13,14 @@
 
 #include "weir.h"
 
+#include "kit.h"
 #include "server.h"
 
 #define S INT64_C(1000000000)
 
-static unsigned passed;
-static unsigned failed;
 static struct tdsd *server;
 static weir_h engine;
 static weir_h credential;
-
-static void check(bool good, const char *what, const char *seen) {
-  if (good) {
-    passed++;
-    return;
-  }
-  failed++;
-  printf("FAIL %s: %s\n", what, seen);
-}
-
-static void say(void *user, const char *line) {
-  (void)user;
-  printf("tdsd: %s\n", line);
-}
 
 /* What is to be answered, and what was asked. */
 struct reply {
@@ -104,9 +89,9 @@ static void check_good(const char *settings) {
   struct weir_error err = {.struct_size = sizeof err};
   struct reply r = {.token = "right"};
   int32_t rc = connect_with(settings, &r, &err);
-  check(rc == WEIR_OK, settings, err.message);
-  check(r.rc == WEIR_OK && r.request.kind == WEIR_CRED_BEARER, settings,
-        "no request");
+  kit_check(rc == WEIR_OK, settings, err.message);
+  kit_check(r.rc == WEIR_OK && r.request.kind == WEIR_CRED_BEARER, settings,
+            "no request");
 }
 
 static void check_bad(const char *settings,
@@ -115,11 +100,11 @@ static void check_bad(const char *settings,
   struct weir_error err = {.struct_size = sizeof err};
   struct reply r = {.token = token};
   int32_t rc = connect_with(settings, &r, &err);
-  check(rc == WEIR_E_FAIL, settings, weir_status_name(rc));
-  check(err.kind == WEIR_KIND_AUTH, settings, err.message);
-  check(strstr(err.message, says) != NULL, settings, err.message);
-  check(token == NULL || strstr(err.message, token) == NULL, settings,
-        "the token is in the error");
+  kit_check(rc == WEIR_E_FAIL, settings, weir_status_name(rc));
+  kit_check(err.kind == WEIR_KIND_AUTH, settings, err.message);
+  kit_check(strstr(err.message, says) != NULL, settings, err.message);
+  kit_check(token == NULL || strstr(err.message, token) == NULL, settings,
+            "the token is in the error");
 }
 
 /* Nobody answers: that is not the server's fault. */
@@ -132,13 +117,13 @@ static void check_unanswered(const char *settings) {
                  "Driver=tds;Server=127.0.0.1,%u;TrustServerCertificate=true;"
                  "Connect Timeout=1;Credential=%" PRIu64 ";%s",
                  tdsd_port(server), credential, settings);
-  check(weir_pool_open(engine, text, strlen(text), &pool, &err) == WEIR_OK,
-        settings, err.message);
+  kit_check(weir_pool_open(engine, text, strlen(text), &pool, &err) == WEIR_OK,
+            settings, err.message);
   int32_t rc = weir_acquire(pool, WEIR_TIMEOUT_POOL, &lease, &err);
-  check(rc == WEIR_E_TIMEOUT, settings, weir_status_name(rc));
-  check(err.phase == WEIR_PHASE_LOGIN, settings, err.message);
-  check(strstr(err.message, "weir_credential_next()") != NULL, settings,
-        err.message);
+  kit_check(rc == WEIR_E_TIMEOUT, settings, weir_status_name(rc));
+  kit_check(err.phase == WEIR_PHASE_LOGIN, settings, err.message);
+  kit_check(strstr(err.message, "weir_credential_next()") != NULL, settings,
+            err.message);
   (void)weir_pool_close(pool);
 }
 
@@ -146,8 +131,8 @@ static void run_all(void) {
   static const char asked[] = "Authentication=ActiveDirectoryDefault";
   static const char given[] = "Authentication=AccessToken";
   struct weir_error err = {.struct_size = sizeof err};
-  check(weir_credential_open(engine, &credential, &err) == WEIR_OK,
-        "credential", err.message);
+  kit_check(weir_credential_open(engine, &credential, &err) == WEIR_OK,
+            "credential", err.message);
   check_good(given);
   check_good(asked);
   check_bad(given, "wrong-token", "");
@@ -155,13 +140,13 @@ static void run_all(void) {
   check_bad(given, NULL, "not today");
   check_bad(asked, NULL, "not today");
   check_unanswered(given);
-  check(weir_credential_close(credential) == WEIR_OK, "close", "");
+  kit_check(weir_credential_close(credential) == WEIR_OK, "close", "");
 }
 
 int main(void) {
   static const char *const tokens[] = {"right"};
   struct tdsd_options options = {
-      .tls = TDSD_TLS_FULL, .log = say, .tokens = tokens, .ntokens = 1};
+      .tls = TDSD_TLS_FULL, .log = kit_log, .tokens = tokens, .ntokens = 1};
   struct tdsd_stats stats;
   char text[256];
   if (tdsd_open(&options, &server, text, sizeof text) != 0 ||
@@ -174,8 +159,7 @@ int main(void) {
   (void)weir_engine_shutdown(engine, 5 * S, NULL);
   tdsd_stats(server, &stats);
   (void)snprintf(text, sizeof text, "%" PRIu64, stats.violations);
-  check(stats.violations == 0, "violations", text);
+  kit_check(stats.violations == 0, "violations", text);
   tdsd_close(server);
-  printf("%u passed, %u failed\n", passed, failed);
-  return failed != 0;
+  return kit_end();
 }

@@ -62,7 +62,7 @@ uint64_t kit_hash(const void *p, uint64_t n) {
 
 /* ------------------------------------------------------- server and engine */
 
-static void say(void *user, const char *line) {
+void kit_log(void *user, const char *line) {
   (void)user;
   printf("tdsd: %s\n", line);
 }
@@ -71,7 +71,7 @@ void kit_open(struct kit *k, const struct tdsd_options *options) {
   struct tdsd_options own = *options;
   struct weir_error err = {.struct_size = sizeof err};
   char why[256] = "no thread";
-  own.log = say;
+  own.log = kit_log;
   memset(k, 0, sizeof *k);
   if (tdsd_open(&own, &k->server, why, sizeof why) != 0 ||
       tdsd_start(k->server) != 0 ||

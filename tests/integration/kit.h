@@ -40,6 +40,9 @@ struct kit_cell {
 void kit_check(bool good, const char *what, const char *seen);
 void kit_check_number(bool good, const char *what, int64_t seen);
 
+/* Prints a line of the server's log. */
+void kit_log(void *user, const char *line);
+
 /* Prints "N passed, N failed"; the status to exit with. */
 int kit_end(void);
 
