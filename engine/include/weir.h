@@ -276,8 +276,7 @@ WEIR_API int32_t weir_credential_open(weir_h engine,
 
 /* Ends a credential: its open requests fail, a weir_credential_next() that waits
  * answers WEIR_E_CLOSED, and later connects that need it fail.  The end of the
- * engine does the same.  Returns WEIR_OK or
- * WEIR_E_HANDLE.  Does not block. */
+ * engine does the same.  Returns WEIR_OK or WEIR_E_HANDLE.  Does not block. */
 WEIR_API int32_t weir_credential_close(weir_h credential);
 
 #define WEIR_CRED_PASSWORD    1
@@ -623,8 +622,9 @@ WEIR_API int32_t weir_begin(weir_h lease,
                             struct weir_error *err);
 
 /* Ends it.  When the server has ended the transaction by itself, every statement
- * fails until the user ends it too; weir_commit() then fails (nothing was
- * committed) and weir_rollback() succeeds.  A commit whose answer did not come
+ * fails until the user ends it too; weir_commit() then fails and *err says
+ * whether anything was committed, and weir_rollback() succeeds.  A commit fails,
+ * too, and the transaction stays open, when a statement has begun a nested one.  A commit whose answer did not come
  * fails with txn = WEIR_TXN_UNKNOWN and must not be repeated.  Returns as
  * weir_begin(). */
 WEIR_API int32_t weir_commit(weir_h lease, struct weir_error *err);

@@ -63,10 +63,6 @@ static const struct option *find(const char *name) {
   return NULL;
 }
 
-bool tdsd_option_exists(const char *name) {
-  return find(name) != NULL;
-}
-
 static const char *baseline(const struct tdsd_state *state,
                             const struct option *option) {
   if (option->value != NULL) {

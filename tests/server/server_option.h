@@ -10,9 +10,6 @@
 
 struct tdsd_state;
 
-/* Whether SET knows a name. */
-bool tdsd_option_exists(const char *name);
-
 /* The value of an option: as SET, else as after the login; "" for a name that
  * does not exist. */
 const char *tdsd_option_get(const struct tdsd_state *state, const char *name);
