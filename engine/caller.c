@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -298,12 +299,18 @@ int weir__caller_fd(struct weir__caller *self) {
   return fd;
 }
 
+/* A thread of foreign code may kick while the last engine ends, and must not
+ * write to a number that has been closed and is somebody else's by now.  Kicker:
+ * count itself, then read fd.  Closer: take fd away, then read the count.  All
+ * four are sequentially consistent, so one of the two sees the other. */
 void weir__caller_kick(struct weir__caller *who) {
-  int fd = atomic_load_explicit(&who->fd, memory_order_acquire);
+  (void)weir__add_seq_u32(&who->kickers, 1);
+  int fd = atomic_load_explicit(&who->fd, memory_order_seq_cst);
   if (fd >= 0) {
     /* Full counter: it is readable already. */
     (void)eventfd_write(fd, 1);
   }
+  (void)weir__sub_acq_rel_u32(&who->kickers, 1);
 }
 
 void weir__caller_drain(struct weir__caller *self) {
@@ -318,9 +325,13 @@ void weir__caller_close_fds(void) {
   for (struct weir__caller *r =
            atomic_load_explicit(&records, memory_order_acquire);
        r != NULL; r = r->next) {
-    int fd = atomic_exchange_explicit(&r->fd, -1, memory_order_acq_rel);
-    if (fd >= 0) {
-      (void)close(fd);
+    int fd = atomic_exchange_explicit(&r->fd, -1, memory_order_seq_cst);
+    if (fd < 0) {
+      continue;
     }
+    while (weir__load_seq_u32(&r->kickers) != 0) {
+      (void)sched_yield(); /* one write(2) that does not block */
+    }
+    (void)close(fd);
   }
 }

@@ -26,6 +26,7 @@ struct weir__caller {
   _Atomic uint32_t wake;
   /* An eventfd, or -1 until first needed. */
   _Atomic int fd;
+  _Atomic uint32_t kickers;  /* threads inside weir__caller_kick() for it */
   struct weir__caller *next; /* in the list of all records; never changes */
   _Atomic uint32_t taken;    /* 1 while a thread owns the record */
 };
@@ -75,7 +76,8 @@ int weir__caller_fd(struct weir__caller *self);
 void weir__caller_kick(struct weir__caller *who);
 /* Swallows kicks. */
 void weir__caller_drain(struct weir__caller *self);
-/* Closes the eventfds of all records: when no engine is left. */
+/* Closes the eventfds of all records: when no engine is left.  Waits for kicks
+ * that are under way. */
 void weir__caller_close_fds(void);
 
 #endif

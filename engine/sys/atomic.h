@@ -54,6 +54,9 @@
   static inline type weir__sub_acq_rel_##suffix(_Atomic type *p, type v) { \
     return atomic_fetch_sub_explicit(p, v, memory_order_acq_rel);          \
   }                                                                        \
+  static inline type weir__add_seq_##suffix(_Atomic type *p, type v) {     \
+    return atomic_fetch_add_explicit(p, v, memory_order_seq_cst);          \
+  }                                                                        \
   static inline type weir__or_seq_##suffix(_Atomic type *p, type v) {      \
     return atomic_fetch_or_explicit(p, v, memory_order_seq_cst);           \
   }                                                                        \
