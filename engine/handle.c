@@ -10,7 +10,7 @@
 #include "sys/mutex.h"
 
 #define CHUNK  64u
-#define TABLES 5u
+#define TABLES 7
 
 /* key: generation << 1 | live.  The object is read between two reads of the
  * key, so a reader has either the object of its generation or nothing. */
@@ -42,6 +42,10 @@ static struct table *table_of(enum weir__type type) {
     return &tables[3];
   case WEIR_TYPE_REQUEST:
     return &tables[4];
+  case WEIR_TYPE_QUEUE:
+    return &tables[5];
+  case WEIR_TYPE_OP:
+    return &tables[6];
   case WEIR_TYPE_LEASE:
   default:
     WEIR_ASSERT(type != WEIR_TYPE_LEASE); /* leases live in slots */

@@ -18,7 +18,9 @@ enum weir__type {
   WEIR_TYPE_LEASE = 3,
   WEIR_TYPE_ROWS = 4,
   WEIR_TYPE_CREDENTIAL = 5,
-  WEIR_TYPE_REQUEST = 6 /* of a credential */
+  WEIR_TYPE_REQUEST = 6, /* of a credential */
+  WEIR_TYPE_QUEUE = 7,
+  WEIR_TYPE_OP = 8 /* submitted, not yet over */
 };
 
 static inline uint64_t weir__handle_make(enum weir__type type,

@@ -4,6 +4,8 @@
  * The pool's word Q is read by every acquire and release and written rarely:
  *
  *   bit 0      WAITERS: somebody is in a list of waiters (guarded by mu)
+ *   bit 1      PAUSED: nobody is served; waiters stay in line
+ *   bit 2      DRAINING: no acquire begins; those in line are served
  *   bit 3      CLOSED: no acquire succeeds any more
  *   bits 16-31 generation: grows with each clear
  *
@@ -37,9 +39,11 @@ struct weir__driver;
 struct weir__strategy;
 struct weir_drv_hconn;
 
-#define WEIR_Q_WAITERS UINT64_C(1)
-#define WEIR_Q_CLOSED  UINT64_C(8)
-#define WEIR_Q_FLAGS   UINT64_C(0xFFFF)
+#define WEIR_Q_WAITERS  UINT64_C(1)
+#define WEIR_Q_PAUSED   UINT64_C(2)
+#define WEIR_Q_DRAINING UINT64_C(4)
+#define WEIR_Q_CLOSED   UINT64_C(8)
+#define WEIR_Q_FLAGS    UINT64_C(0xFFFF)
 
 static inline uint32_t weir__q_generation(uint64_t q) {
   return (uint32_t)(q >> 16) & 0xFFFFu;

@@ -28,7 +28,7 @@ enum weir__waiter_state {
 struct weir__waiter {
   struct weir__waiter *next;
   struct weir__waiter *prev;
-  struct weir__caller *caller;
+  struct weir__caller *caller; /* NULL: submitted; an entry of a queue */
   uint64_t deadline;
   uint64_t since;
   _Atomic uint32_t state;

@@ -184,13 +184,15 @@ WEIR_API int32_t weir_feature(const char *name, uint64_t name_len);
 
 /* ------------------------------------------------------------------ engine */
 
-#define WEIR_ENGINE_NO_ENV 1u /* ignore WEIR_DRIVER_PATH and WEIR_LOG */
+#define WEIR_ENGINE_NO_ENV       1u /* ignore WEIR_DRIVER_PATH and WEIR_LOG */
+#define WEIR_ENGINE_FOREIGN_LOOP 2u /* no reactor thread: weir_engine_turn() */
 
 /* All zero means defaults. */
 struct weir_engine_opts {
   uint32_t struct_size;     /* sizeof(struct weir_engine_opts) */
   uint32_t flags;           /* WEIR_ENGINE_* */
-  uint32_t threads;         /* reactor threads: 0 and 1 mean one */
+  uint32_t threads;         /* reactor threads: 0 and 1 mean one; 0 with
+                             * WEIR_ENGINE_FOREIGN_LOOP: none */
   uint32_t offload_threads; /* most threads for DNS and the like; 0 = 16 */
   const char *driver_dirs;  /* directories searched first, ':' between them */
   uint64_t driver_dirs_len;
@@ -216,6 +218,28 @@ WEIR_API int32_t weir_engine_open(const struct weir_engine_opts *opts,
 WEIR_API int32_t weir_engine_shutdown(weir_h engine,
                                       int64_t grace_ns,
                                       struct weir_error *err);
+
+/* For an engine with WEIR_ENGINE_FOREIGN_LOOP, whose reactor runs on the
+ * program's own event loop.  Writes the descriptor to be watched for reading to
+ * *out_fd; it is the engine's and stays the same to its end.  Returns
+ * WEIR_E_HANDLE; WEIR_E_ARG (out_fd is NULL, or the engine has a thread of its
+ * own).  Does not block. */
+WEIR_API int32_t weir_engine_fd(weir_h engine,
+                                int64_t *out_fd,
+                                struct weir_error *err);
+
+/* Runs what is due on the reactor of such an engine: to be called when the
+ * descriptor is readable and when the time it gave last has passed.  *out_due_ns
+ * (optional) gets the time from now to the next deadline, in nanoseconds, 0 if
+ * there is more to do at once, WEIR_TIMEOUT_NEVER if none is set; it may come
+ * earlier after calls on other threads, which then make the descriptor readable.
+ * While another thread runs the reactor (a blocking call that takes its turn)
+ * nothing is done and the descriptor becomes readable when that thread is through.
+ * Returns WEIR_E_HANDLE, WEIR_E_ARG (the engine has a thread of its own).
+ * Threads: any, one at a time runs it.  Does not block. */
+WEIR_API int32_t weir_engine_turn(weir_h engine,
+                                  int64_t *out_due_ns,
+                                  struct weir_error *err);
 
 /* In a forked child: closes every descriptor of the parent's engines with
  * close(2) and makes all their handles stale, so that the child may open an
@@ -378,11 +402,118 @@ struct weir_pool_stats {
   uint64_t closed;          /* sessions closed */
   uint64_t timeouts;        /* acquires that ended with WEIR_E_TIMEOUT */
   uint64_t handovers;       /* leases handed from a release to a waiter */
+  /* Members from here on are filled if struct_size says they are there. */
+  uint32_t effective_max;  /* Max Pool Size, or less: resize, overload */
+  uint32_t generation;     /* grows with each clear */
+  uint32_t state;          /* WEIR_POOL_* */
+  uint32_t breaker;        /* WEIR_BREAKER_* of the endpoint */
+  uint64_t oldest_wait_ns; /* of those who wait now */
+  uint64_t hold_ns;        /* running average of a lease's time; 0: not known */
+  uint64_t connect_ns;     /* running average of a connect's; 0: not known */
+  uint64_t cancelled;      /* acquires that ended with WEIR_E_CANCELLED */
+  uint64_t overloaded;     /* ... with WEIR_E_OVERLOADED */
+  uint64_t down;           /* ... with WEIR_E_DOWN */
+  uint64_t overtakes;      /* leases taken past a waiter (Pool Handoff) */
+  uint64_t wait_count;     /* acquires that waited and were served */
+  uint64_t wait_sum_ns;    /* their waits, from enqueue to grant */
+  uint64_t wait_max_ns;
+  /* wait_bucket[i]: of those, waits below 1 us << i; the last has the rest. */
+  uint64_t wait_bucket[32];
 };
+
+#define WEIR_POOL_OPEN     0
+#define WEIR_POOL_PAUSED   1
+#define WEIR_POOL_DRAINING 2
+#define WEIR_POOL_CLOSED   3
+
+#define WEIR_BREAKER_CLOSED    0 /* the endpoint is thought well */
+#define WEIR_BREAKER_OPEN      1 /* down: nothing is opened before a probe */
+#define WEIR_BREAKER_HALF_OPEN 2 /* one probe is under way */
+#define WEIR_BREAKER_RAMP      3 /* up again: 1, 2, 4 ... connects at once */
 
 /* Fills *out.  Sums are exact when no call is running.  Returns WEIR_E_HANDLE,
  * WEIR_E_ARG.  Blocks: briefly, on the pool's lock. */
 WEIR_API int32_t weir_pool_stats(weir_h pool, struct weir_pool_stats *out);
+
+/* The sixteen counters of Microsoft.Data.SqlClient, by its names and definitions.
+ * Exact when no call is running. */
+struct weir_counters {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t reserved0;
+  uint64_t active_hard_connections;
+  uint64_t hard_connects;    /* cumulative, where SqlClient shows rates */
+  uint64_t hard_disconnects; /* likewise */
+  uint64_t active_soft_connects;
+  uint64_t soft_connects;    /* likewise */
+  uint64_t soft_disconnects; /* likewise */
+  uint64_t number_of_non_pooled_connections;
+  uint64_t number_of_pooled_connections;
+  uint64_t number_of_active_connection_pool_groups; /* keys */
+  uint64_t number_of_inactive_connection_pool_groups;
+  uint64_t number_of_active_connection_pools;
+  uint64_t number_of_inactive_connection_pools; /* closed, not yet empty */
+  uint64_t number_of_active_connections;
+  uint64_t number_of_free_connections; /* idle and parked */
+  uint64_t number_of_stasis_connections;
+  uint64_t number_of_reclaimed_connections; /* cumulative */
+};
+
+/* Fills *out with the counters of one pool, or with the sums over all pools the
+ * engine has had.  Returns WEIR_E_HANDLE, WEIR_E_ARG.  Blocks: briefly, on locks
+ * of the pools. */
+WEIR_API int32_t weir_pool_counters(weir_h pool, struct weir_counters *out);
+WEIR_API int32_t weir_engine_counters(weir_h engine, struct weir_counters *out);
+
+/* Waits until the pool is ready: Min Pool Size connections are open, or one if
+ * that is 0, in which case one is opened.  Returns WEIR_E_TIMEOUT (*err tells the
+ * last connect error), WEIR_E_FAIL (a connect failed in a way that another
+ * attempt cannot mend, such as a wrong password), WEIR_E_CLOSED, WEIR_E_HANDLE,
+ * WEIR_E_ARG.  Blocks: up to timeout_ns. */
+WEIR_API int32_t weir_pool_wait_ready(weir_h pool,
+                                      int64_t timeout_ns,
+                                      struct weir_error *err);
+
+/* Pauses: from now on no acquire is served, those that come wait in line, and
+ * their time-outs run on.  Leases go on as before, and nothing is opened.
+ * weir_pool_resume() ends that, and a drain, and serves who waits.  Both do
+ * nothing if there is nothing to do.  Returns WEIR_OK or WEIR_E_HANDLE.  Does not
+ * block. */
+WEIR_API int32_t weir_pool_pause(weir_h pool);
+WEIR_API int32_t weir_pool_resume(weir_h pool);
+
+/* Empties the pool: new acquires are refused with WEIR_E_CLOSED, those that wait
+ * are served as leases come back, idle connections are closed, leased ones when
+ * they come back.  When grace_ns has passed, waiters end with WEIR_E_CLOSED and
+ * the leases that are left are taken away: their handles are stale, a statement
+ * that runs ends with WEIR_E_CLOSED.  The pool stays so until weir_pool_resume().
+ * Returns WEIR_OK when every session is closed; WEIR_E_TIMEOUT (*err says how many
+ * leases were cut off, and how many sessions are still closing),
+ * WEIR_E_CANCELLED (resumed meanwhile), WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_ARG.
+ * grace_ns: 0 cuts off at once, WEIR_TIMEOUT_NEVER waits for all leases.
+ * Blocks: up to grace_ns and Close Timeout. */
+WEIR_API int32_t weir_pool_drain(weir_h pool,
+                                 int64_t grace_ns,
+                                 struct weir_error *err);
+
+/* Changes Min and Max Pool Size.  A smaller maximum closes idle connections at
+ * once, and leased ones as they come back, until it is met; a larger one serves
+ * those who wait.  No lease and no place in line is lost.  Returns WEIR_E_ARG,
+ * WEIR_E_HANDLE, WEIR_E_NOMEM, WEIR_E_CLOSED.  Does not block. */
+WEIR_API int32_t weir_pool_resize(weir_h pool,
+                                  uint32_t min_size,
+                                  uint32_t max_size,
+                                  struct weir_error *err);
+
+/* Gives settings of a running pool new values: all of them, or none if one is
+ * refused.  changes: "Name=value;Name=value", UTF-8; those that are marked
+ * changeable in `weirctl help settings`.  Each acts on what is done from then on;
+ * an expiry that a connection has been given stays.  The pool's key stays what it
+ * was.  Returns WEIR_E_ARG (*err names the setting), WEIR_E_HANDLE, WEIR_E_NOMEM,
+ * WEIR_E_CLOSED.  Does not block. */
+WEIR_API int32_t weir_pool_reconfigure(weir_h pool,
+                                       const char *changes,
+                                       uint64_t changes_len,
+                                       struct weir_error *err);
 
 /* Writes the pool's key, without secrets, as UTF-8 with a NUL into buf of cap
  * bytes; *out_need (optional) gets the bytes needed.  Returns WEIR_E_SPACE when
@@ -640,6 +771,136 @@ WEIR_API int32_t weir_rollback_to(weir_h lease,
                                   const char *name,
                                   uint64_t name_len,
                                   struct weir_error *err);
+
+/* ------------------------------------------------------------ submit forms
+ *
+ * A call that may wait has a form that does not: weir_submit_X().  It either ends
+ * at once, exactly as weir_X() would, and nothing else happens; or it answers
+ * WEIR_PENDING, and then one completion for it appears in the queue it was given.
+ * Exactly one, whatever happens: success, failure, time-out, weir_op_cancel(), the
+ * end of the pool or of the engine.  The one exception is the end of the queue.
+ * No memory of the caller is used after the call, and nothing is allocated: a
+ * queue holds its capacity of operations from the start, each from its submission
+ * until its completion was taken. */
+
+/* What a completion is of. */
+#define WEIR_OP_ACQUIRE     1
+#define WEIR_OP_EXEC        2
+#define WEIR_OP_NEXT        3
+#define WEIR_OP_BEGIN       4
+#define WEIR_OP_COMMIT      5
+#define WEIR_OP_ROLLBACK    6
+#define WEIR_OP_SAVE        7
+#define WEIR_OP_ROLLBACK_TO 8
+
+struct weir_completion {
+  uint32_t struct_size; /* set by the caller */
+  int32_t type;         /* WEIR_OP_* */
+  int32_t status; /* WEIR_OK or WEIR_E_*: what the blocking form answers */
+  uint32_t reserved0;
+  uint64_t user; /* as it was submitted */
+  weir_h op;     /* stale by now */
+  /* ACQUIRE with WEIR_OK: the lease, now the receiver's; 0 after other endings.
+   * Others: the lease they are of. */
+  weir_h lease;
+};
+
+/* Makes a queue of completions.  capacity: most operations at a time, submitted
+ * and not yet taken, 1 to 65536.  Returns WEIR_E_HANDLE, WEIR_E_ARG,
+ * WEIR_E_NOMEM, WEIR_E_SPACE, WEIR_E_CLOSED, WEIR_E_FAIL (no descriptor).
+ * Owns: *out_queue until weir_queue_close(); the end of the engine ends it too.
+ * Does not block. */
+WEIR_API int32_t weir_queue_open(weir_h engine,
+                                 uint32_t capacity,
+                                 weir_h *out_queue,
+                                 struct weir_error *err);
+
+/* Ends a queue.  Its acquires that still wait are given up and leases that nobody
+ * took are released; statements that run are cancelled and their leases remain
+ * their users'.  A weir_queue_take() that waits answers WEIR_E_CLOSED.  Returns
+ * WEIR_OK or WEIR_E_HANDLE.  Does not block. */
+WEIR_API int32_t weir_queue_close(weir_h queue);
+
+/* Writes the descriptor that is readable while a completion can be taken, and
+ * after weir_queue_wake(), to *out_fd.  It is the queue's: only to be polled.
+ * Returns WEIR_E_HANDLE, WEIR_E_ARG.  Does not block. */
+WEIR_API int32_t weir_queue_fd(weir_h queue, int64_t *out_fd);
+
+/* Takes the oldest completion into *out.  *err (optional) gets what the blocking
+ * form would have put there if out->status is not WEIR_OK; it is otherwise filled
+ * only if the call itself fails.  timeout_ns: 0 or more, WEIR_TIMEOUT_NEVER.
+ * Returns WEIR_OK (one was taken; look at out->status), WEIR_E_TIMEOUT (none
+ * came), WEIR_E_CANCELLED (weir_queue_wake()), WEIR_E_CLOSED, WEIR_E_HANDLE,
+ * WEIR_E_ARG.  Threads: any number may take; each completion goes to one.  With
+ * WEIR_ENGINE_FOREIGN_LOOP a taker that waits runs the reactor meanwhile.
+ * Blocks: up to timeout_ns. */
+WEIR_API int32_t weir_queue_take(weir_h queue,
+                                 int64_t timeout_ns,
+                                 struct weir_completion *out,
+                                 struct weir_error *err);
+
+/* Has one weir_queue_take(), present or next, answer WEIR_E_CANCELLED unless a
+ * completion is there.  Returns WEIR_OK or WEIR_E_HANDLE.  Does not block. */
+WEIR_API int32_t weir_queue_wake(weir_h queue);
+
+/* weir_acquire() that does not wait.  WEIR_OK: *out_lease is there, an idle
+ * connection.  WEIR_PENDING: *out_op (optional) may be cancelled; the completion
+ * brings the lease.  Waits in the same line as blocking callers; what has to be
+ * opened is opened by the reactor.  Returns what weir_acquire() does, and
+ * WEIR_E_BUSY (the queue is full: take completions first); queue must be of the
+ * same engine. */
+WEIR_API int32_t weir_submit_acquire(weir_h pool,
+                                     int64_t timeout_ns,
+                                     weir_h queue,
+                                     uint64_t user,
+                                     weir_h *out_lease,
+                                     weir_h *out_op,
+                                     struct weir_error *err);
+
+/* weir_exec() that does not wait.  The completion, or WEIR_OK, says that
+ * weir_submit_next() has something to tell. */
+WEIR_API int32_t weir_submit_exec(weir_h lease,
+                                  const char *sql,
+                                  uint64_t sql_len,
+                                  const struct weir_exec_opts *opts,
+                                  weir_h queue,
+                                  uint64_t user,
+                                  weir_h *out_op,
+                                  struct weir_error *err);
+
+/* weir_next() that does not wait.  WEIR_OK: *out has the next piece.
+ * WEIR_PENDING: *out is untouched; a completion with WEIR_OK means that a call of
+ * weir_submit_next() or weir_next() now finds a piece at once, one with another
+ * status that the request has failed so. */
+WEIR_API int32_t weir_submit_next(weir_h lease,
+                                  struct weir_item *out,
+                                  weir_h queue,
+                                  uint64_t user,
+                                  weir_h *out_op,
+                                  struct weir_error *err);
+
+/* weir_begin(), weir_commit(), weir_rollback(), weir_save() and
+ * weir_rollback_to() that do not wait.  what: WEIR_OP_BEGIN to
+ * WEIR_OP_ROLLBACK_TO.  isolation: of BEGIN.  name: of SAVE and ROLLBACK_TO. */
+struct weir_txn_opts {
+  uint32_t struct_size;
+  int32_t isolation; /* WEIR_ISO_* */
+  const char *name;
+  uint64_t name_len;
+};
+WEIR_API int32_t weir_submit_txn(weir_h lease,
+                                 int32_t what,
+                                 const struct weir_txn_opts *opts,
+                                 weir_h queue,
+                                 uint64_t user,
+                                 weir_h *out_op,
+                                 struct weir_error *err);
+
+/* Gives up on a submitted operation.  It still completes exactly once: with
+ * WEIR_E_CANCELLED, or with its own result if that was faster.  For a statement
+ * it does what weir_cancel() does.  Returns WEIR_OK; WEIR_E_HANDLE when it is
+ * over.  Any thread.  Does not block. */
+WEIR_API int32_t weir_op_cancel(weir_h op);
 
 /* Frees a batch of rows; its cells are gone.  Returns WEIR_OK or
  * WEIR_E_HANDLE.  Does not block. */
