@@ -196,6 +196,15 @@ static uint64_t sum_uses(const struct weir__pool *pool) {
   return sum;
 }
 
+static void tell_waits(const struct weir__waits *waits,
+                       struct weir_pool_stats *out) {
+  _Static_assert(sizeof out->wait_bucket == sizeof waits->bucket, "buckets");
+  out->wait_count = waits->count;
+  out->wait_sum_ns = waits->sum_ns;
+  out->wait_max_ns = waits->max_ns;
+  memcpy(out->wait_bucket, waits->bucket, sizeof out->wait_bucket);
+}
+
 void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   struct weir__pool_census census;
   weir__mutex_lock(&pool->mu);
@@ -207,6 +216,8 @@ void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   out->closed = pool->sessions_closed;
   out->timeouts = pool->timeouts;
   out->handovers = pool->handovers;
+  out->cancelled = pool->cancelled;
+  tell_waits(&pool->waits, out);
   weir__mutex_unlock(&pool->mu);
   out->max_size = weir__pool_settings(pool)->max_pool_size;
   out->min_size = weir__pool_settings(pool)->min_pool_size;

@@ -49,6 +49,16 @@ static inline uint32_t weir__q_generation(uint64_t q) {
   return (uint32_t)(q >> 16) & 0xFFFFu;
 }
 
+/* How long acquires have waited; see struct weir_pool_stats. */
+#define WEIR_WAIT_BUCKETS 32u
+
+struct weir__waits {
+  uint64_t count;
+  uint64_t sum_ns;
+  uint64_t max_ns;
+  uint64_t bucket[WEIR_WAIT_BUCKETS];
+};
+
 struct weir__pool {
   _Atomic uint64_t q;
   struct weir__slot_chunk **chunks; /* filled from the front, under mu */
@@ -69,8 +79,9 @@ struct weir__pool {
   uint64_t unclaimed_until; /* see strategy.h: enough() */
   uint64_t unclaimed_told;  /* the one that the reactor has a timer for */
   bool closed;
-  bool hurried; /* no more patience with peers: shutdown's time is up */
-  bool resting; /* no connects for Min Pool Size before fill_not_before */
+  bool hurried;   /* no more patience with peers: shutdown's time is up */
+  bool resting;   /* no connects for Min Pool Size before fill_not_before */
+  bool no_places; /* no memory for one: no connects for submitted waiters */
   uint64_t fill_not_before;
   uint64_t fill_pause;
   uint64_t connects_begun;
@@ -78,7 +89,9 @@ struct weir__pool {
   uint64_t connects_failed;
   uint64_t sessions_closed;
   uint64_t timeouts;
+  uint64_t cancelled;
   uint64_t handovers;
+  struct weir__waits waits;     /* of those that were served */
   struct weir_error last_error; /* of the last connect that failed */
 
   /* Fixed from opening to destruction. */
@@ -95,8 +108,9 @@ struct weir__pool {
   uint64_t handle;
   uint32_t references;
   struct weir__pool *next_in_bucket;
-  struct weir__pool *next; /* in the engine's list; guarded by its mutex */
-  uint64_t retired;        /* epoch of destruction */
+  struct weir__pool *next;  /* in the engine's list; guarded by its mutex */
+  uint64_t retired;         /* epoch of destruction */
+  _Atomic uint32_t entries; /* of queues that know it (queue.h) */
 
   /* Reactor thread only, but for tend_posted. */
   struct weir__task tend_task;

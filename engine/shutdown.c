@@ -16,6 +16,7 @@
 #include "growth.h"
 #include "handle.h"
 #include "pool.h"
+#include "queue.h"
 #include "session.h"
 #include "status.h"
 #include "sys/clock.h"
@@ -36,17 +37,27 @@ static void shut_pools(struct weir__engine *engine) {
   weir__mutex_unlock(&engine->mu);
 }
 
-static bool all_gone(struct weir__engine *engine) {
+static bool pools_gone(struct weir__engine *engine) {
   weir__mutex_lock(&engine->mu);
   bool none = engine->pools == NULL;
   weir__mutex_unlock(&engine->mu);
   return none && weir__load_seq_u32(&engine->sessions) == 0;
 }
 
-static bool await_gone(struct weir__engine *engine, uint64_t deadline) {
+/* Queues end when nobody sleeps in them any more. */
+static bool all_gone(struct weir__engine *engine) {
+  weir__mutex_lock(&engine->mu);
+  bool none = engine->queues == NULL;
+  weir__mutex_unlock(&engine->mu);
+  return none && pools_gone(engine);
+}
+
+static bool await_gone(struct weir__engine *engine,
+                       bool (*gone)(struct weir__engine *engine),
+                       uint64_t deadline) {
   for (;;) {
     uint32_t seen = weir__load_acquire_u32(&engine->quiet);
-    if (all_gone(engine)) {
+    if (gone(engine)) {
       return true;
     }
     if (weir__clock_now() >= deadline) {
@@ -126,7 +137,7 @@ static void revoke_all(struct weir__engine *engine) {
 /* Waits for the calls that did not come back in time, however long. */
 static void *bury_late(void *arg) {
   struct weir__engine *engine = arg;
-  (void)await_gone(engine, WEIR_NEVER);
+  (void)await_gone(engine, all_gone, WEIR_NEVER);
   (void)weir__caller_await(weir__caller_retire(), engine, NULL, WEIR_NEVER);
   weir__engine_dismantle(engine);
   return NULL;
@@ -154,14 +165,16 @@ int weir__engine_shutdown(struct weir__engine *engine,
                           struct weir_error *err) {
   shut_pools(engine);
   weir__credential_close_all(engine);
-  if (!await_gone(engine, deadline)) {
+  if (!await_gone(engine, pools_gone, deadline)) {
     revoke_all(engine);
   }
+  /* Until now completions could be taken, and leases that they bring released. */
+  weir__queue_close_all(engine);
   uint64_t last = weir__clock_add(
       deadline == WEIR_NEVER ? weir__clock_now() : deadline, LAST_CALL_NS);
   uint64_t soon = weir__clock_add(weir__clock_now(), LAST_CALL_NS);
   last = last > soon ? last : soon;
-  bool gone = await_gone(engine, last);
+  bool gone = await_gone(engine, all_gone, last);
   /* An epoch of now: leases could be given back until now, by calls that began
    * after the shutdown did and may still be on their way out. */
   uint32_t inside =

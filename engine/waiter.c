@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "submit.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/park.h"
@@ -18,6 +19,7 @@ void weir__waiters_push(struct weir__waiters *list, struct weir__waiter *w) {
   }
   list->last = w;
   list->n++;
+  list->n_submitted += w->caller == NULL;
 }
 
 void weir__waiters_push_front(struct weir__waiters *list,
@@ -31,6 +33,7 @@ void weir__waiters_push_front(struct weir__waiters *list,
   }
   list->first = w;
   list->n++;
+  list->n_submitted += w->caller == NULL;
 }
 
 void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w) {
@@ -46,13 +49,27 @@ void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w) {
     w->next->prev = w->prev;
   }
   list->n--;
+  list->n_submitted -= w->caller == NULL;
+}
+
+static void note_submitted(struct weir__wakes *wakes, struct weir__waiter *w) {
+  w->next = NULL;
+  if (wakes->first_submitted == NULL) {
+    wakes->first_submitted = w;
+  } else {
+    wakes->last_submitted->next = w;
+  }
+  wakes->last_submitted = w;
 }
 
 void weir__waiter_decide(struct weir__waiter *w,
                          enum weir__waiter_state state,
                          struct weir__wakes *wakes) {
   struct weir__caller *caller = w->caller;
-  if (weir__load_relaxed_u32(&w->state) == WEIR_WAITER_DRIVING) {
+  if (caller == NULL) {
+    WEIR_ASSERT(state != WEIR_WAITER_DRIVING);
+    note_submitted(wakes, w);
+  } else if (weir__load_relaxed_u32(&w->state) == WEIR_WAITER_DRIVING) {
     wakes->polling[wakes->n_polling++] = caller;
   } else {
     wakes->asleep[wakes->n_asleep++] = caller;
@@ -65,6 +82,17 @@ void weir__waiter_decide(struct weir__waiter *w,
 static void wake_one(struct weir__caller *caller) {
   (void)weir__add_acq_rel_u32(&caller->wake, 1);
   weir__unpark(&caller->wake);
+}
+
+static void post_submitted(struct weir__wakes *wakes) {
+  struct weir__waiter *w = wakes->first_submitted;
+  wakes->first_submitted = NULL;
+  while (w != NULL) {
+    struct weir__waiter *next = w->next; /* w may be gone afterwards */
+    WEIR_POINT("submit.decided.locked", w);
+    weir__submit_decided(w);
+    w = next;
+  }
 }
 
 void weir__wakes_flush(struct weir__wakes *wakes,
@@ -81,6 +109,7 @@ void weir__wakes_flush(struct weir__wakes *wakes,
   }
   wakes->n_asleep = 0;
   wakes->n_polling = 0;
+  post_submitted(wakes);
 }
 
 enum weir__waiter_state weir__waiter_sleep(struct weir__waiter *w) {
