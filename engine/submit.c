@@ -169,6 +169,7 @@ static int submit_slow(struct weir__pool *pool,
     return weir__queue_refuse(queue, err);
   }
   uint64_t op = e->handle;
+  WEIR_POINT("submit.reserved", e);
   e->waiter.since = times.since;
   e->waiter.deadline = times.deadline;
   rc = enqueue(e, self);

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#include <criterion/criterion.h>
+Test(submit_acquire, x) {}
