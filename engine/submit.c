@@ -240,7 +240,6 @@ void weir__submit_fail_one(struct weir__pool *pool,
     for (w = pool->waiting.first; w->caller != NULL; w = w->next) {
     }
     (void)weir__dispatch_leave_locked(pool, w);
-    weir__store_release_u32(&w->state, WEIR_WAITER_FAILED);
   }
   weir__mutex_unlock(&pool->mu);
   if (w != NULL) {
