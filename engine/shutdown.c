@@ -19,7 +19,6 @@
 #include "session.h"
 #include "status.h"
 #include "sys/clock.h"
-#include "sys/park.h"
 #include "sys/thread.h"
 #include "tend.h"
 
@@ -43,7 +42,10 @@ static bool all_gone(struct weir__engine *engine) {
   return none && weir__load_seq_u32(&engine->sessions) == 0;
 }
 
-static bool await_gone(struct weir__engine *engine, uint64_t deadline) {
+/* Without a reactor thread this is where the loop runs (reactor_turn.c). */
+static bool await_gone(struct weir__engine *engine,
+                       struct weir__caller *self,
+                       uint64_t deadline) {
   for (;;) {
     uint32_t seen = weir__load_acquire_u32(&engine->quiet);
     if (all_gone(engine)) {
@@ -52,7 +54,7 @@ static bool await_gone(struct weir__engine *engine, uint64_t deadline) {
     if (weir__clock_now() >= deadline) {
       return false;
     }
-    (void)weir__park(&engine->quiet, seen, deadline);
+    (void)weir__engine_park(engine, self, &engine->quiet, seen, deadline);
   }
 }
 
@@ -123,12 +125,21 @@ static void revoke_all(struct weir__engine *engine) {
   weir__mutex_unlock(&engine->mu);
 }
 
-/* Waits for the calls that did not come back in time, however long. */
+/* Waits for the calls that did not come back in time, however long.  As a caller,
+ * so that it can be woken while it runs a loop; without a record it looks now and
+ * then. */
 static void *bury_late(void *arg) {
   struct weir__engine *engine = arg;
-  (void)await_gone(engine, WEIR_NEVER);
-  (void)weir__caller_await(weir__caller_retire(), engine, NULL, WEIR_NEVER);
+  struct weir__caller *self = NULL;
+  if (weir__caller_enter(&self) == WEIR_OK) {
+    atomic_store_explicit(&self->engine, engine, memory_order_relaxed);
+  }
+  (void)await_gone(engine, self, WEIR_NEVER);
+  (void)weir__caller_await(weir__caller_retire(), engine, self, WEIR_NEVER);
   weir__engine_dismantle(engine);
+  if (self != NULL) {
+    weir__caller_leave(self);
+  }
   return NULL;
 }
 
@@ -154,14 +165,14 @@ int weir__engine_shutdown(struct weir__engine *engine,
                           struct weir_error *err) {
   shut_pools(engine);
   weir__credential_close_all(engine);
-  if (!await_gone(engine, deadline)) {
+  if (!await_gone(engine, self, deadline)) {
     revoke_all(engine);
   }
   uint64_t last = weir__clock_add(
       deadline == WEIR_NEVER ? weir__clock_now() : deadline, LAST_CALL_NS);
   uint64_t soon = weir__clock_add(weir__clock_now(), LAST_CALL_NS);
   last = last > soon ? last : soon;
-  bool gone = await_gone(engine, last);
+  bool gone = await_gone(engine, self, last);
   /* An epoch of now: leases could be given back until now, by calls that began
    * after the shutdown did and may still be on their way out. */
   uint32_t inside =
