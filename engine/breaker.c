@@ -117,6 +117,14 @@ bool weir__breaker_drop(struct weir__breaker *b,
   return b->state == WEIR_BREAKER_RAMP;
 }
 
+bool weir__breaker_suspect(struct weir__breaker *b, uint64_t now) {
+  if (b->state != WEIR_BREAKER_CLOSED) {
+    return false;
+  }
+  enter(b, WEIR_BREAKER_RAMP, later(now, WEIR_BREAKER_RAMP_NS));
+  return true;
+}
+
 void weir__breaker_reset(struct weir__breaker *b) {
   b->delay_ns = 0;
   if (b->state != WEIR_BREAKER_CLOSED) {

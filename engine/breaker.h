@@ -3,8 +3,9 @@
  * lock or I/O.
  *
  *   CLOSED --failure--> OPEN --delay over--> HALF_OPEN --good--> RAMP --> CLOSED
- *                         ^                      |                |
- *                         +------- failure ------+----------------+
+ *     |                   ^                      |              ^ |
+ *     |                   +------- failure ------+--------------|-+
+ *     +--connections lost--------------------------------------+
  *
  * Every connect gets a ticket when it begins and hands it in with its result, or
  * unused.  A ticket of an earlier state is ignored: twenty connects that fail
@@ -58,6 +59,11 @@ bool weir__breaker_bad(struct weir__breaker *b,
                        uint64_t now,
                        uint64_t random);
 bool weir__breaker_drop(struct weir__breaker *b, uint32_t ticket, uint64_t now);
+
+/* Several connections to the endpoint were lost at once, so it may be gone: from
+ * CLOSED to the ramp, where one connect goes first.  True: the state has
+ * changed. */
+bool weir__breaker_suspect(struct weir__breaker *b, uint64_t now);
 
 /* Forgets all: the configuration has changed, or the user knows better. */
 void weir__breaker_reset(struct weir__breaker *b);

@@ -173,6 +173,25 @@ Test(breaker, draws_its_pauses_between_one_and_ten_seconds, .timeout = 5) {
   }
 }
 
+Test(breaker, sends_one_first_once_connections_are_lost, .timeout = 5) {
+  uint32_t old = begun(0);
+  cr_assert(weir__breaker_suspect(&b, S));
+  cr_assert_not(weir__breaker_suspect(&b, S));
+  uint32_t first = begun(S);
+  cr_assert(refused(S));
+  cr_assert_not(weir__breaker_bad(&b, old, S, 0));
+  cr_assert(weir__breaker_good(&b, first, S));
+  (void)begun(S);
+  (void)begun(S);
+  cr_assert(refused(S));
+}
+
+Test(breaker, is_not_suspicious_of_one_that_is_open, .timeout = 5) {
+  uint64_t at = opened(0);
+  cr_assert_not(weir__breaker_suspect(&b, 1));
+  cr_assert_eq(weir__breaker_next(&b), at);
+}
+
 Test(breaker, forgets_all_when_it_is_reset, .timeout = 5) {
   uint32_t old = begun(0);
   (void)opened(0);
