@@ -102,6 +102,9 @@ static int run_all(struct run *run, struct fault *fault) {
     if (run->options->json) {
       result_json(stdout, r);
     } else {
+      if (run->at == 0) {
+        result_table_head(stdout);
+      }
       result_table_row(stdout, r);
     }
     (void)fflush(stdout);
@@ -134,9 +137,6 @@ static int run_workload(const struct options *options, struct fault *fault) {
   if (rc == 0) {
     trace_all(run);
     trial_park_thread();
-  }
-  if (rc == 0 && !options->json) {
-    result_table_head(stdout);
   }
   rc = rc == 0 ? run_all(run, fault) : rc;
   wipe(run);

@@ -5,7 +5,7 @@
 #include "result.h"
 
 /* The longest double in full and a unit. */
-#define CELL_BYTES 328
+#define CELL_BYTES 352
 
 const char *result_params(const struct params *params, char *buf, size_t cap) {
   buf[0] = '\0';
