@@ -17,9 +17,9 @@ uint32_t weir_version(void) {
          WEIR_VERSION_PATCH;
 }
 
-static const char *const features[] = {"blocking",     "credentials", "direct",
-                                       "driver-abi-0", "parameters",  "tls",
-                                       "transactions"};
+static const char *const features[] = {
+    "blocking",     "credentials", "direct", "driver-abi-0",
+    "foreign-loop", "parameters",  "tls",    "transactions"};
 
 int32_t weir_feature(const char *name, uint64_t name_len) {
   for (size_t i = 0; name != NULL && i < sizeof features / sizeof *features;
@@ -34,9 +34,15 @@ int32_t weir_feature(const char *name, uint64_t name_len) {
 
 static int check_opts(const struct weir_engine_opts *opts,
                       struct weir_error *err) {
-  if ((opts->flags & ~WEIR_ENGINE_NO_ENV) != 0) {
+  if ((opts->flags & ~(WEIR_ENGINE_NO_ENV | WEIR_ENGINE_FOREIGN_LOOP)) != 0) {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_NONE,
                            "engine flags 0x%x are not known", opts->flags);
+  }
+  if ((opts->flags & WEIR_ENGINE_FOREIGN_LOOP) != 0 && opts->threads != 0) {
+    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_NONE,
+                           "%u reactor threads and WEIR_ENGINE_FOREIGN_LOOP, "
+                           "which means none",
+                           opts->threads);
   }
   if (opts->threads > 1) {
     return weir__error_set(err, WEIR_E_UNSUPPORTED, WEIR_PHASE_NONE,
@@ -106,6 +112,64 @@ int32_t weir_engine_shutdown(weir_h handle,
   }
   weir__caller_leave(self);
   return rc;
+}
+
+/* An engine whose loop is the program's. */
+static struct weir__engine *foreign(weir_h handle,
+                                    struct weir__caller **out_self,
+                                    int *out_code,
+                                    struct weir_error *err) {
+  struct weir__engine *engine = weir__api_engine(handle, out_self, out_code);
+  if (engine == NULL) {
+    *out_code =
+        weir__api_refuse_handle(*out_code, handle, WEIR_TYPE_ENGINE, err);
+  } else if (!weir__reactor_foreign(engine->reactor)) {
+    *out_code = weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_NONE,
+                                "the engine has a thread of its own; open it "
+                                "with WEIR_ENGINE_FOREIGN_LOOP");
+    weir__caller_leave(*out_self);
+    engine = NULL;
+  }
+  return engine;
+}
+
+int32_t weir_engine_fd(weir_h handle, int64_t *out_fd, struct weir_error *err) {
+  struct weir__caller *self;
+  int rc = WEIR_OK;
+  if (out_fd == NULL) {
+    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_NONE, "out_fd is NULL");
+  }
+  struct weir__engine *engine = foreign(handle, &self, &rc, err);
+  if (engine == NULL) {
+    return rc;
+  }
+  *out_fd = weir__reactor_fd(engine->reactor);
+  weir__caller_leave(self);
+  return WEIR_OK;
+}
+
+static int64_t span_to(uint64_t due) {
+  uint64_t now = weir__clock_now();
+  uint64_t span = due <= now ? 0 : due - now;
+  return due == WEIR_NEVER || span > (uint64_t)INT64_MAX ? WEIR_TIMEOUT_NEVER
+                                                         : (int64_t)span;
+}
+
+int32_t weir_engine_turn(weir_h handle,
+                         int64_t *out_due_ns,
+                         struct weir_error *err) {
+  struct weir__caller *self;
+  int rc = WEIR_OK;
+  struct weir__engine *engine = foreign(handle, &self, &rc, err);
+  if (engine == NULL) {
+    return rc;
+  }
+  uint64_t due = weir__engine_turn(engine, self);
+  weir__caller_leave(self);
+  if (out_due_ns != NULL) {
+    *out_due_ns = span_to(due);
+  }
+  return WEIR_OK;
 }
 
 int32_t weir_forget_after_fork(void) {

@@ -231,9 +231,9 @@ static bool counts(const struct weir__caller *r,
   return engine == NULL || in == NULL || in == engine;
 }
 
-static uint32_t count_others(uint64_t epoch,
-                             const struct weir__engine *engine,
-                             const struct weir__caller *self) {
+uint32_t weir__caller_count(uint64_t epoch,
+                            const struct weir__engine *engine,
+                            const struct weir__caller *self) {
   uint32_t n = 0;
   barrier_all_threads();
   for (struct weir__caller *r =
@@ -242,10 +242,6 @@ static uint32_t count_others(uint64_t epoch,
     n += r != self && counts(r, epoch, engine);
   }
   return n;
-}
-
-uint32_t weir__caller_count(uint64_t epoch, const struct weir__engine *engine) {
-  return count_others(epoch, engine, NULL);
 }
 
 static void begin_await(struct awaiter *a) {
@@ -276,7 +272,7 @@ uint32_t weir__caller_await(uint64_t epoch,
   begin_await(&me);
   for (;;) {
     uint32_t seen = weir__load_acquire_u32(&me.left);
-    left = count_others(epoch, engine, self);
+    left = weir__caller_count(epoch, engine, self);
     if (left == 0 || weir__clock_now() >= deadline) {
       break;
     }
@@ -311,6 +307,16 @@ void weir__caller_kick(struct weir__caller *who) {
     (void)eventfd_write(fd, 1);
   }
   (void)weir__sub_acq_rel_u32(&who->kickers, 1);
+}
+
+/* The other half is in reactor_turn.c. */
+void weir__caller_wake(struct weir__caller *who) {
+  (void)weir__add_seq_u32(&who->wake, 1);
+  if (weir__load_seq_u32(&who->polling) != 0) {
+    weir__caller_kick(who);
+  } else {
+    weir__unpark(&who->wake);
+  }
 }
 
 void weir__caller_drain(struct weir__caller *self) {

@@ -24,6 +24,8 @@ struct weir__caller {
   struct weir__engine *_Atomic engine;
   /* Sleeping place: see weir__waiter_sleep(). */
   _Atomic uint32_t wake;
+  /* 1: asleep in a poll that includes fd, and not on `wake` (reactor_turn.c). */
+  _Atomic uint32_t polling;
   /* An eventfd, or -1 until first needed. */
   _Atomic int fd;
   _Atomic uint32_t kickers;  /* threads inside weir__caller_kick() for it */
@@ -57,12 +59,14 @@ int weir__caller_enter(struct weir__caller **out_self);
 void weir__caller_leave(struct weir__caller *self);
 
 /* Starts a new epoch and returns it: what is retired now may be recycled once
- * weir__caller_count(epoch, NULL) is 0. */
+ * weir__caller_count(epoch, NULL, NULL) is 0. */
 uint64_t weir__caller_retire(void);
 
-/* The number of calls still running that began before epoch; with an engine,
- * only those that may be inside it. */
-uint32_t weir__caller_count(uint64_t epoch, const struct weir__engine *engine);
+/* The number of calls still running that began before epoch, but self's (may be
+ * NULL); with an engine, only those that may be inside it. */
+uint32_t weir__caller_count(uint64_t epoch,
+                            const struct weir__engine *engine,
+                            const struct weir__caller *self);
 
 /* Waits until that number is 0, at most until deadline; returns what is left. */
 uint32_t weir__caller_await(uint64_t epoch,
@@ -74,6 +78,9 @@ uint32_t weir__caller_await(uint64_t epoch,
 int weir__caller_fd(struct weir__caller *self);
 /* Makes a poll on that eventfd return.  Any thread; never blocks. */
 void weir__caller_kick(struct weir__caller *who);
+/* Changes `wake` and wakes its thread, however it sleeps.  Any thread; never
+ * blocks. */
+void weir__caller_wake(struct weir__caller *who);
 /* Swallows kicks. */
 void weir__caller_drain(struct weir__caller *self);
 /* Closes the eventfds of all records: when no engine is left.  Waits for kicks

@@ -21,7 +21,6 @@
 #include "sys/clock.h"
 #include "sys/mem.h"
 #include "sys/mutex.h"
-#include "sys/park.h"
 #include "sys/point.h"
 
 /* One request.  The texts are copies: the driver's may go with its connection
@@ -43,7 +42,8 @@ struct weir__ask_list {
 /* One who waits for a request, on its stack. */
 struct fetcher {
   struct fetcher *next;
-  _Atomic uint32_t word; /* grows when there may be something to fetch */
+  struct weir__engine *engine; /* of the call that waits */
+  _Atomic uint32_t word;       /* grows when there may be something to fetch */
 };
 
 struct weir__credential {
@@ -120,7 +120,7 @@ static void wake_fetcher_locked(struct weir__credential *c) WEIR_REQUIRES(mu) {
   if (f != NULL) {
     c->fetchers = f->next;
     (void)weir__add_acq_rel_u32(&f->word, 1);
-    weir__unpark(&f->word);
+    weir__engine_unpark(f->engine, &f->word);
   }
 }
 
@@ -406,9 +406,10 @@ static void leave(struct weir__credential *c, const struct fetcher *f) {
 }
 
 static int wait_for(struct weir__credential *c,
+                    struct weir__caller *self,
                     uint64_t deadline,
                     struct weir_credential_request *out) {
-  struct fetcher f = {.next = NULL};
+  struct fetcher f = {.engine = weir__engine_of(self)};
   for (;;) {
     uint32_t seen = weir__load_acquire_u32(&f.word);
     int rc = fetch(c, &f, out);
@@ -419,7 +420,7 @@ static int wait_for(struct weir__credential *c,
       leave(c, &f);
       return WEIR_E_TIMEOUT;
     }
-    (void)weir__park(&f.word, seen, deadline);
+    (void)weir__engine_park(f.engine, self, &f.word, seen, deadline);
   }
 }
 
@@ -435,7 +436,7 @@ int weir__credential_next(uint64_t handle,
   /* Or it would be counted among the calls of every engine. */
   atomic_store_explicit(&self->engine, c->engine, memory_order_relaxed);
   weir__mutex_unlock(&mu);
-  int rc = wait_for(c, deadline, out);
+  int rc = wait_for(c, self, deadline, out);
   weir__credential_unref(c);
   return rc;
 }

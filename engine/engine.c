@@ -99,9 +99,10 @@ static int build(struct weir__engine *engine,
   if (rc != 0) {
     return no_resource(err, rc, "services");
   }
-  rc = weir__reactor_start(&engine->reactor);
+  bool foreign = (opts->flags & WEIR_ENGINE_FOREIGN_LOOP) != 0;
+  rc = weir__reactor_start(foreign, &engine->reactor);
   if (rc != 0) {
-    return no_resource(err, rc, "reactor thread");
+    return no_resource(err, rc, foreign ? "event loop" : "reactor thread");
   }
   struct weir__loader_opts loader = {
       .dirs = opts->driver_dirs,
@@ -155,9 +156,38 @@ int weir__engine_new(const struct weir_engine_opts *opts,
   return WEIR_OK;
 }
 
+uint64_t weir__engine_turn(struct weir__engine *engine,
+                           struct weir__caller *self) {
+  if (!weir__reactor_begin_turn(engine->reactor)) {
+    return WEIR_NEVER; /* whoever is at it sees to what comes */
+  }
+  engine->turner = self;
+  weir__reactor_turn(engine->reactor);
+  engine->turner = NULL;
+  return weir__reactor_end_turn(engine->reactor);
+}
+
+int weir__engine_park(struct weir__engine *engine,
+                      struct weir__caller *self,
+                      _Atomic uint32_t *word,
+                      uint32_t expected,
+                      uint64_t deadline) {
+  return engine == NULL ? weir__park(word, expected, deadline)
+                        : weir__reactor_park(engine->reactor, self, word,
+                                             expected, deadline);
+}
+
+void weir__engine_unpark(struct weir__engine *engine, _Atomic uint32_t *word) {
+  if (engine == NULL) {
+    weir__unpark(word);
+  } else {
+    weir__reactor_unpark(engine->reactor, word);
+  }
+}
+
 void weir__engine_note_end(struct weir__engine *engine) {
   (void)weir__add_acq_rel_u32(&engine->quiet, 1);
-  weir__unpark(&engine->quiet);
+  weir__engine_unpark(engine, &engine->quiet);
 }
 
 bool weir__engine_adopt(struct weir__engine *engine, struct weir__pool *pool) {
@@ -172,7 +202,9 @@ bool weir__engine_adopt(struct weir__engine *engine, struct weir__pool *pool) {
 }
 
 /* Frees the buried pools that no call can hold any more.  Reactor thread: a pool
- * is tended to there, so none of them is being looked at. */
+ * is tended to there, so none of them is being looked at.  A weir_engine_turn()
+ * that runs this holds none; another caller that leads may hold the one it waits
+ * for. */
 static void clear_limbo(struct weir__engine *engine) {
   weir__mutex_lock(&engine->mu);
   struct weir__pool *pool = engine->limbo;
@@ -180,7 +212,7 @@ static void clear_limbo(struct weir__engine *engine) {
   weir__mutex_unlock(&engine->mu);
   while (pool != NULL) {
     struct weir__pool *next = pool->next;
-    if (weir__caller_count(pool->retired, NULL) == 0 &&
+    if (weir__caller_count(pool->retired, NULL, engine->turner) == 0 &&
         weir__load_seq_u32(&pool->tend_posted) == 0 &&
         weir__load_acquire_u32(&pool->entries) == 0) {
       weir__pool_free(pool);

@@ -9,6 +9,7 @@
 #include "weir.h"
 #include "weir_driver.h"
 
+#include "caller.h"
 #include "loader.h"
 #include "net/offload.h"
 #include "net/resolver.h"
@@ -35,11 +36,13 @@ struct weir__engine {
 
   struct weir__registry *registry;
 
-  struct weir__mutex mu;      /* rank ENGINE */
-  struct weir__pool *pools;   /* every pool not yet buried; guarded by mu */
-  struct weir__engine *next;  /* in the process's list */
-  struct weir__pool *limbo;   /* buried, to be freed; guarded by mu */
-  struct weir__queue *queues; /* not yet ended; guarded by mu */
+  struct weir__mutex mu;     /* rank ENGINE */
+  struct weir__pool *pools;  /* every pool not yet buried; guarded by mu */
+  struct weir__engine *next; /* in the process's list */
+  struct weir__pool *limbo;  /* buried, to be freed; guarded by mu */
+  /* Whoever is inside weir_engine_turn(), running the loop; the reactor's. */
+  struct weir__caller *turner;
+  struct weir__queue *queues;      /* not yet ended; guarded by mu */
   struct weir__queue *queue_limbo; /* ended, to be freed; guarded by mu */
   bool closing; /* guarded by mu: no pool is opened any more */
   struct weir__credential
@@ -71,6 +74,25 @@ bool weir__engine_adopt(struct weir__engine *engine, struct weir__pool *pool);
 /* On the reactor: a closed pool is empty.  It is freed once no caller can hold it
  * any more. */
 void weir__engine_bury(struct weir__pool *pool);
+
+/* The engine of a call that this thread is inside of; NULL: not known yet. */
+static inline struct weir__engine *weir__engine_of(
+    const struct weir__caller *self) {
+  return atomic_load_explicit(&self->engine, memory_order_relaxed);
+}
+
+/* weir_engine_turn(), within a call on the engine. */
+uint64_t weir__engine_turn(struct weir__engine *engine,
+                           struct weir__caller *self);
+
+/* weir__reactor_park() and _unpark(), for whoever knows the engine only.  NULL: no
+ * engine is concerned. */
+int weir__engine_park(struct weir__engine *engine,
+                      struct weir__caller *self,
+                      _Atomic uint32_t *word,
+                      uint32_t expected,
+                      uint64_t deadline);
+void weir__engine_unpark(struct weir__engine *engine, _Atomic uint32_t *word);
 
 /* Tells shutdown that something ended. */
 void weir__engine_note_end(struct weir__engine *engine);

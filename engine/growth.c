@@ -34,31 +34,26 @@ uint64_t weir__growth_limit(const struct weir__pool *pool, uint64_t now) {
   return weir__clock_add(now, span == WEIR_NEVER ? CONNECT_LIMIT_NS : span);
 }
 
-/* Makes eight more places, up to Max Pool Size.  False: all are made, or there
- * is no memory. */
+/* Makes eight more places.  False: there is no memory, or there are too many. */
 static bool make_slots(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
-  uint32_t n = weir__load_relaxed_u32(&pool->n_slots);
-  uint32_t max = weir__pool_settings(pool)->max_pool_size;
-  if (n >= max) {
+  uint32_t n = weir__pool_extend_locked(pool);
+  if (n == UINT32_MAX) {
     return false;
   }
-  struct weir__slot_chunk *chunk = weir__slot_chunk_new(pool, n);
-  if (chunk == NULL) {
-    return false;
-  }
-  pool->chunks[n / WEIR_SLOT_CHUNK] = chunk;
-  uint32_t end = max - n < WEIR_SLOT_CHUNK ? max : n + WEIR_SLOT_CHUNK;
-  for (uint32_t i = n; i < end; i++) {
+  for (uint32_t i = n; i < n + WEIR_SLOT_CHUNK; i++) {
     weir__bits_set(&pool->empties, i);
   }
   /* Release: whoever counts slots without mu sees the chunk. */
-  weir__store_release_u32(&pool->n_slots, end);
+  weir__store_release_u32(&pool->n_slots, n + WEIR_SLOT_CHUNK);
   return true;
 }
 
 /* An EMPTY place, made CONNECTING and stamped with the generation, or NULL. */
 static struct weir__slot *take_empty(struct weir__pool *pool)
     WEIR_REQUIRES(pool->mu) {
+  if (pool->n_open >= pool->max_now) {
+    return NULL;
+  }
   uint32_t i = weir__bits_next(&pool->empties, 0);
   if (i == WEIR_BITS_NONE && make_slots(pool)) {
     i = weir__bits_next(&pool->empties, 0);
@@ -81,8 +76,7 @@ static struct weir__slot *take_empty(struct weir__pool *pool)
     weir__tend(pool); /* which looks after idle ones from now on */
   }
   pool->n_open++;
-  WEIR_ASSERT(pool->n_open <=
-              weir__pool_settings(pool)->max_pool_size); /* P1 */
+  WEIR_ASSERT(pool->n_open <= pool->max_now); /* P1 */
   pool->n_connecting++;
   pool->connects_begun++;
   return slot;
@@ -152,8 +146,7 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
 static bool wants_connect(const struct weir__pool *pool) {
   uint32_t unclaimed = pool->n_connecting - pool->driving.n;
   return pool->waiting.n_submitted > unclaimed && !pool->no_places &&
-         pool->n_open < weir__pool_settings(pool)->max_pool_size &&
-         pool->strategy->may_open(pool);
+         pool->n_open < pool->max_now && pool->strategy->may_open(pool);
 }
 
 static bool below_min(const struct weir__pool *pool) {

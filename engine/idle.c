@@ -20,39 +20,44 @@ static uint32_t hints_wanted(void) {
   return n;
 }
 
-bool weir__idle_init(struct weir__idle *idle, uint32_t max) {
-  uint32_t n = hints_wanted();
-  idle->hint_mask = n - 1;
-  idle->hints = weir__mem_array(n, sizeof *idle->hints);
-  if (idle->hints == NULL) {
-    return false;
+static struct weir__idle_hint *hints_of(struct weir__idle *idle) {
+  /* Acquire: pairs with the release in weir__idle_grow(). */
+  return atomic_load_explicit(&idle->hints, memory_order_acquire);
+}
+
+bool weir__idle_grow(struct weir__idle *idle, uint32_t max) {
+  if (hints_of(idle) == NULL) {
+    uint32_t n = hints_wanted();
+    struct weir__idle_hint *hints = weir__mem_array(n, sizeof *hints);
+    if (hints == NULL) {
+      return false;
+    }
+    idle->hint_mask = n - 1;
+    atomic_store_explicit(&idle->hints, hints, memory_order_release);
   }
-  if (!weir__bits_init(&idle->bits, max)) {
-    weir__mem_free(idle->hints);
-    idle->hints = NULL;
-    return false;
-  }
-  return true;
+  return weir__bits_grow(&idle->bits, max);
 }
 
 void weir__idle_fini(struct weir__idle *idle) {
-  if (idle->hints != NULL) {
-    weir__bits_fini(&idle->bits);
-    weir__mem_free(idle->hints);
-    idle->hints = NULL;
-  }
+  weir__bits_fini(&idle->bits);
+  weir__mem_free(hints_of(idle));
+  atomic_store_explicit(&idle->hints, NULL, memory_order_relaxed);
 }
 
 /* rseq makes this a read of the thread's own memory with glibc 2.35 and later;
  * a wrong answer costs a cache line, nothing else. */
 static struct weir__idle_hint *hint_here(struct weir__idle *idle) {
-  return &idle->hints[(uint32_t)sched_getcpu() & idle->hint_mask];
+  struct weir__idle_hint *hints = hints_of(idle);
+  return hints == NULL ? NULL
+                       : &hints[(uint32_t)sched_getcpu() & idle->hint_mask];
 }
 
 static struct weir__slot *take_hinted(struct weir__pool *pool,
                                       uint32_t generation,
                                       uint64_t *out_word) {
-  uint32_t hint = weir__load_acquire_u32(&hint_here(&pool->idle)->index_plus_1);
+  struct weir__idle_hint *here = hint_here(&pool->idle);
+  uint32_t hint =
+      here == NULL ? 0 : weir__load_acquire_u32(&here->index_plus_1);
   if (hint == 0) {
     return NULL;
   }

@@ -25,13 +25,15 @@ struct weir__idle_hint {
 };
 
 struct weir__idle {
+  struct weir__idle_hint *_Atomic hints; /* hint_mask + 1 of them; NULL before
+                                          * there are slots */
+  uint32_t hint_mask;                    /* fixed before hints is set */
   struct weir__bits bits;
-  uint32_t hint_mask;
-  struct weir__idle_hint *hints; /* hint_mask + 1 of them */
 };
 
-/* For max slots.  False: no memory. */
-bool weir__idle_init(struct weir__idle *idle, uint32_t max);
+/* Makes room for slots below max.  False: no memory.  The pool's mutex is held.
+ * An object of zeros is one for no slots. */
+bool weir__idle_grow(struct weir__idle *idle, uint32_t max);
 void weir__idle_fini(struct weir__idle *idle);
 
 /* Claims an idle slot of that generation (LEASED) and stores its new word; NULL:

@@ -235,7 +235,7 @@ static void put_driver(struct build *b, const struct weir__key_source *source) {
 static void put_settings(struct build *b,
                          const struct weir__settings *s,
                          bool as_text) {
-  char value[WEIR_SETTINGS_TEXT_MAX];
+  char value[WEIR_SETTINGS_VALUE_MAX];
   uint32_t n = 0;
   const struct weir__setting *table = weir__settings_table(&n);
   for (uint32_t i = 0; i < n; i++) {
@@ -245,7 +245,12 @@ static void put_settings(struct build *b,
     }
     struct weir__digest_piece name =
         piece(table[i].name, strlen(table[i].name));
-    if (as_text) {
+    if ((table[i].flags & WEIR_SETTING_PRIVATE) != 0) {
+      if (!as_text) {
+        put_secret(b, 'e', name, piece(value, strlen(value)));
+      }
+      weir__mem_wipe(value, sizeof value);
+    } else if (as_text) {
       put_text(b, name, piece(value, strlen(value)));
     } else {
       put_part(b, 'e', false, name, piece(value, strlen(value)));

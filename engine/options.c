@@ -372,6 +372,7 @@ void weir__options_fini(struct weir__options *o) {
   for (uint32_t i = 0; i < o->n_secrets; i++) {
     weir__secret_free(o->secrets[i].value);
   }
+  weir__settings_fini(&o->settings);
   weir__mem_free(o->memory);
   *o = (struct weir__options){0};
 }

@@ -26,27 +26,55 @@ static uint64_t endpoint_hash(const struct weir__key *key) {
   return hash;
 }
 
-static bool allocate(struct weir__pool *pool, uint32_t max) {
-  size_t chunks = (max + WEIR_SLOT_CHUNK - 1) / WEIR_SLOT_CHUNK;
-  pool->chunks = weir__mem_array(chunks, sizeof *pool->chunks);
-  return pool->chunks != NULL && weir__idle_init(&pool->idle, max) &&
-         weir__bits_init(&pool->empties, max);
+/* Not more than was given back and new: a segment is made before its first
+ * chunk. */
+static struct weir__slot_chunk **chunk_place(struct weir__pool *pool,
+                                             uint32_t first_index) {
+  uint32_t chunk = first_index / WEIR_SLOT_CHUNK + WEIR_POOL_SEGMENT;
+  uint32_t k = 31u - (uint32_t)__builtin_clz(chunk);
+  struct weir__slot_chunk ***segment = &pool->segments[k - 3u];
+  if (*segment == NULL) {
+    *segment = weir__mem_array(1u << k, sizeof **segment);
+  }
+  return *segment == NULL ? NULL : &(*segment)[chunk - (1u << k)];
+}
+
+uint32_t weir__pool_extend_locked(struct weir__pool *pool) {
+  uint32_t n = weir__load_relaxed_u32(&pool->n_slots);
+  if (n >= WEIR_SETTINGS_POOL_MAX) {
+    return UINT32_MAX;
+  }
+  struct weir__slot_chunk **place = chunk_place(pool, n);
+  if (place == NULL || !weir__idle_grow(&pool->idle, n + WEIR_SLOT_CHUNK) ||
+      !weir__bits_grow(&pool->empties, n + WEIR_SLOT_CHUNK)) {
+    return UINT32_MAX;
+  }
+  struct weir__slot_chunk *chunk = weir__slot_chunk_new(pool, n);
+  if (chunk == NULL) {
+    return UINT32_MAX;
+  }
+  *place = chunk;
+  return n;
 }
 
 static void release_memory(struct weir__pool *pool) {
   weir__bits_fini(&pool->empties);
   weir__idle_fini(&pool->idle);
-  weir__mem_free((void *)pool->chunks);
+  for (uint32_t k = 0; k < WEIR_POOL_SEGMENTS; k++) {
+    weir__mem_free((void *)pool->segments[k]);
+  }
+  weir__mem_free(pool->block);
+  while (pool->blocks != NULL) {
+    struct weir__settings_block *older = pool->blocks->older;
+    weir__mem_free(pool->blocks);
+    pool->blocks = older;
+  }
   weir__mem_free(pool);
 }
 
 struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   struct weir__pool *pool = weir__mem_new(sizeof *pool);
   if (pool == NULL) {
-    return NULL;
-  }
-  if (!allocate(pool, parts->options->settings.max_pool_size)) {
-    release_memory(pool);
     return NULL;
   }
   weir__mutex_init(&pool->clear_mu, WEIR_RANK_CLEAR);
@@ -59,7 +87,12 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   pool->credential = parts->credential;
   pool->options = *parts->options;
   memset(parts->options, 0, sizeof *parts->options);
-  pool->strategy = weir__strategy_find(pool->options.settings.strategy);
+  const struct weir__settings *set = &pool->options.settings;
+  atomic_store_explicit(&pool->settings, set, memory_order_relaxed);
+  pool->step_max = UINT32_MAX;
+  pool->max_now = set->max_pool_size;
+  pool->lazy = set->startup == WEIR_STARTUP_LAZY;
+  pool->strategy = weir__strategy_find(set->strategy);
   pool->fair_key = endpoint_hash(pool->key);
   WEIR_ASSERT(pool->strategy != NULL); /* settings refuse what is not built */
   return pool;
@@ -69,7 +102,7 @@ void weir__pool_free(struct weir__pool *pool) {
   uint32_t n = weir__load_acquire_u32(&pool->n_slots);
   pool->driver->table.config_destroy(pool->driver->instance, pool->config);
   for (uint32_t i = 0; i < n; i += WEIR_SLOT_CHUNK) {
-    weir__slot_chunk_free(pool->chunks[i / WEIR_SLOT_CHUNK]);
+    weir__slot_chunk_free(*chunk_place(pool, i));
   }
   weir__options_fini(&pool->options);
   weir__key_free(pool->key);
@@ -177,14 +210,27 @@ void weir__pool_count(const struct weir__pool *pool,
     const struct weir__slot *slot = weir__pool_slot(pool, i);
     out->in[weir__slot_state(weir__load_seq_u64(&slot->word))]++;
   }
-  /* The last chunk may reach beyond the maximum, and not all is made yet. */
+  /* Not every slot may be used, and not all are made yet. */
   uint32_t taken = 0;
   for (uint32_t s = WEIR_SLOT_EMPTY + 1; s < WEIR_SLOT_STATES; s++) {
     taken += out->in[s];
   }
+  /* P1: places are taken under mu, and growth.c takes none beyond max_now; only a
+   * maximum that was lowered can be less than what is open. */
+  WEIR_ASSERT(taken <= pool->n_open);
+  WEIR_ASSERT(pool->n_open <= pool->max_now ||
+              (weir__load_relaxed_u64(&pool->q) & WEIR_Q_SURPLUS) != 0);
+  out->in[WEIR_SLOT_EMPTY] = pool->max_now > taken ? pool->max_now - taken : 0;
+}
+
+void weir__pool_limit_locked(struct weir__pool *pool) {
   uint32_t max = weir__pool_settings(pool)->max_pool_size;
-  WEIR_ASSERT(taken <= max); /* P1 */
-  out->in[WEIR_SLOT_EMPTY] = max - taken;
+  pool->max_now = pool->step_max < max ? pool->step_max : max;
+  if (pool->n_open > pool->max_now) {
+    (void)weir__or_seq_u64(&pool->q, WEIR_Q_SURPLUS);
+  } else {
+    (void)weir__and_seq_u64(&pool->q, ~WEIR_Q_SURPLUS);
+  }
 }
 
 static uint64_t sum_uses(const struct weir__pool *pool) {
@@ -194,6 +240,13 @@ static uint64_t sum_uses(const struct weir__pool *pool) {
     sum += weir__load_relaxed_u64(&weir__pool_slot(pool, i)->uses);
   }
   return sum;
+}
+
+static uint32_t state_of(const struct weir__pool *pool) {
+  return pool->closed     ? WEIR_POOL_CLOSED
+         : pool->draining ? WEIR_POOL_DRAINING
+         : pool->paused   ? WEIR_POOL_PAUSED
+                          : WEIR_POOL_OPEN;
 }
 
 static void tell_waits(const struct weir__waits *waits,
@@ -216,11 +269,14 @@ void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   out->closed = pool->sessions_closed;
   out->timeouts = pool->timeouts;
   out->handovers = pool->handovers;
+  out->effective_max = pool->max_now;
+  out->generation = weir__q_generation(weir__load_relaxed_u64(&pool->q));
+  out->state = state_of(pool);
   out->cancelled = pool->cancelled;
   tell_waits(&pool->waits, out);
-  weir__mutex_unlock(&pool->mu);
   out->max_size = weir__pool_settings(pool)->max_pool_size;
   out->min_size = weir__pool_settings(pool)->min_pool_size;
+  weir__mutex_unlock(&pool->mu);
   out->empty = census.in[WEIR_SLOT_EMPTY];
   out->connecting = census.in[WEIR_SLOT_CONNECTING];
   out->idle = census.in[WEIR_SLOT_IDLE];

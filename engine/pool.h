@@ -7,6 +7,8 @@
  *   bit 1      PAUSED: nobody is served; waiters stay in line
  *   bit 2      DRAINING: no acquire begins; those in line are served
  *   bit 3      CLOSED: no acquire succeeds any more
+ *   bit 4      SURPLUS: more sessions than the maximum, which has shrunk; who
+ *              makes one idle closes it instead.  May stay set a while too long
  *   bits 16-31 generation: grows with each clear
  *
  * A release makes its slot idle and then reads Q; a waiter sets WAITERS and then
@@ -43,11 +45,31 @@ struct weir_drv_hconn;
 #define WEIR_Q_PAUSED   UINT64_C(2)
 #define WEIR_Q_DRAINING UINT64_C(4)
 #define WEIR_Q_CLOSED   UINT64_C(8)
+#define WEIR_Q_SURPLUS  UINT64_C(16)
 #define WEIR_Q_FLAGS    UINT64_C(0xFFFF)
+/* An acquire that sees one of these goes the long way. */
+#define WEIR_Q_HALT \
+  (WEIR_Q_WAITERS | WEIR_Q_PAUSED | WEIR_Q_DRAINING | WEIR_Q_CLOSED)
 
 static inline uint32_t weir__q_generation(uint64_t q) {
   return (uint32_t)(q >> 16) & 0xFFFFu;
 }
+
+/* Chunks of slots lie in segments that are never moved: the first of 8 chunks,
+ * each later one as long as all before it and 8 more.  12 make 131,072 slots. */
+#define WEIR_POOL_SEGMENT  8u
+#define WEIR_POOL_SEGMENTS 12u
+
+/* Settings that were in force before a change; until no call can read them any
+ * more. */
+struct weir__settings_block {
+  struct weir__settings settings;
+  struct weir__settings_block *older;
+  uint64_t retired; /* epoch */
+};
+
+/* Blocks that may wait for calls at a time; then changes are refused. */
+#define WEIR_POOL_BLOCKS_MAX 1024u
 
 /* How long acquires have waited; see struct weir_pool_stats. */
 #define WEIR_WAIT_BUCKETS 32u
@@ -61,7 +83,9 @@ struct weir__waits {
 
 struct weir__pool {
   _Atomic uint64_t q;
-  struct weir__slot_chunk **chunks; /* filled from the front, under mu */
+  const struct weir__settings *_Atomic settings;          /* changed under mu */
+  struct weir__slot_chunk **segments[WEIR_POOL_SEGMENTS]; /* written under mu,
+                                                           * from the front */
   struct weir__idle idle;
   char pad[64]; /* what follows is written under shortage */
 
@@ -79,6 +103,17 @@ struct weir__pool {
   uint64_t unclaimed_until; /* see strategy.h: enough() */
   uint64_t unclaimed_told;  /* the one that the reactor has a timer for */
   bool closed;
+  bool paused;
+  bool draining;
+  bool lazy;         /* Startup=lazy, and nobody has asked yet */
+  uint32_t drains;   /* grows when a drain is ended by a resume */
+  uint32_t max_now;  /* Max Pool Size, or less: weir__pool_limit_locked() */
+  uint32_t step_max; /* what overload has lowered it to; UINT32_MAX: nothing */
+  uint32_t watchers; /* threads that wait for news */
+  _Atomic uint32_t news; /* changes while there are some: see control.h */
+  uint32_t n_blocks;
+  struct weir__settings_block *block;  /* in force; NULL: options.settings */
+  struct weir__settings_block *blocks; /* those before */
   bool hurried;   /* no more patience with peers: shutdown's time is up */
   bool resting;   /* no connects for Min Pool Size before fill_not_before */
   bool no_places; /* no memory for one: no connects for submitted waiters */
@@ -137,9 +172,13 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts);
 
 void weir__pool_free(struct weir__pool *pool);
 
+/* The settings in force, for a moment: whoever wants two that belong together
+ * asks once and keeps the pointer, but not beyond the call or the task of the
+ * reactor in which it asked. */
 static inline const struct weir__settings *weir__pool_settings(
     const struct weir__pool *pool) {
-  return &pool->options.settings;
+  /* Acquire: pairs with the release in control.c. */
+  return atomic_load_explicit(&pool->settings, memory_order_acquire);
 }
 const weir_drv_cfg *weir__pool_config(const struct weir__pool *pool);
 const struct weir__options *weir__pool_options(const struct weir__pool *pool);
@@ -147,7 +186,27 @@ uint64_t weir__pool_fair_key(const struct weir__pool *pool);
 
 static inline struct weir__slot *weir__pool_slot(const struct weir__pool *pool,
                                                  uint32_t index) {
-  return &pool->chunks[index / WEIR_SLOT_CHUNK]->slots[index % WEIR_SLOT_CHUNK];
+  uint32_t chunk = index / WEIR_SLOT_CHUNK + WEIR_POOL_SEGMENT;
+  uint32_t k = 31u - (uint32_t)__builtin_clz(chunk);
+  return &pool->segments[k - 3u][chunk - (1u << k)]
+              ->slots[index % WEIR_SLOT_CHUNK];
+}
+
+/* Room for eight slots more: bitmaps, hints, the slots.  Returns the first one's
+ * index, and their number is then to be stored in n_slots; UINT32_MAX: no memory,
+ * or too many.  mu held. */
+uint32_t weir__pool_extend_locked(struct weir__pool *pool)
+    WEIR_REQUIRES(pool->mu);
+
+/* Sets max_now after Max Pool Size or step_max has changed, and SURPLUS.  mu
+ * held. */
+void weir__pool_limit_locked(struct weir__pool *pool) WEIR_REQUIRES(pool->mu);
+
+/* Sessions beyond max_now that are not being closed yet.  mu held. */
+static inline uint32_t weir__pool_surplus_locked(
+    const struct weir__pool *pool) {
+  uint32_t kept = pool->n_open - pool->n_closing;
+  return kept > pool->max_now ? kept - pool->max_now : 0;
 }
 
 /* Closes: waiters fail, idle connections go, later acquires fail. */
@@ -157,11 +216,12 @@ void weir__pool_shut(struct weir__pool *pool);
 void weir__pool_clear(struct weir__pool *pool);
 void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out);
 
-/* Counts by state, without a lock. */
+/* Counts by state.  There may be more than the maximum where that has been lowered:
+ * until those come back, empty is 0 and no session is opened.  mu held. */
 struct weir__pool_census {
   uint32_t in[WEIR_SLOT_STATES];
 };
 void weir__pool_count(const struct weir__pool *pool,
-                      struct weir__pool_census *out);
+                      struct weir__pool_census *out) WEIR_REQUIRES(pool->mu);
 
 #endif

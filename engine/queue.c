@@ -23,7 +23,6 @@
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/mem.h"
-#include "sys/park.h"
 #include "sys/point.h"
 
 /* ------------------------------------------------------------------ showing */
@@ -66,7 +65,7 @@ void weir__queue_wake(struct weir__queue *queue) {
   bool wake = weir__queue_rouse_locked(queue);
   weir__mutex_unlock(&queue->mu);
   if (wake) {
-    weir__unpark(&queue->signal);
+    weir__engine_unpark(queue->engine, &queue->signal);
   }
 }
 
@@ -114,9 +113,10 @@ static int try_take_locked(struct weir__queue *q, struct taken *out)
 }
 
 /* A post that comes after the mutex is free changes the word, and the park then
- * returns at once. */
+ * returns at once.  self: the thread's record, in a call or not. */
 static void sleep_unlocked(struct weir__queue *q,
                            uint32_t seen,
+                           struct weir__caller *self,
                            struct weir__caller **inout_self,
                            uint64_t deadline) {
   if (*inout_self != NULL) {
@@ -124,7 +124,7 @@ static void sleep_unlocked(struct weir__queue *q,
     *inout_self = NULL;
   }
   WEIR_POINT("queue.sleep", q);
-  (void)weir__park(&q->signal, seen, deadline);
+  (void)weir__engine_park(q->engine, self, &q->signal, seen, deadline);
 }
 
 /* Holds a reference from the first sleep on: it has left its call. */
@@ -132,6 +132,7 @@ static int take_locked(struct weir__queue *q,
                        struct weir__caller **inout_self,
                        uint64_t deadline,
                        struct taken *out) WEIR_REQUIRES(q->mu) {
+  struct weir__caller *self = *inout_self;
   bool holds = false;
   int rc;
   while ((rc = try_take_locked(q, out)) == WEIR_PENDING) {
@@ -144,7 +145,7 @@ static int take_locked(struct weir__queue *q,
     q->sleepers++;
     uint32_t seen = weir__load_relaxed_u32(&q->signal);
     weir__mutex_unlock(&q->mu);
-    sleep_unlocked(q, seen, inout_self, deadline);
+    sleep_unlocked(q, seen, self, inout_self, deadline);
     weir__mutex_lock(&q->mu);
     q->sleepers--;
   }
@@ -225,13 +226,16 @@ static void free_queue(struct weir__queue *q) {
 }
 
 void weir__queue_clear_limbo(struct weir__engine *engine, bool all) {
+  /* One who runs the loop for the program holds no queue. */
+  const struct weir__caller *turner =
+      !all && weir__reactor_here(engine->reactor) ? engine->turner : NULL;
   weir__mutex_lock(&engine->mu);
   struct weir__queue *q = engine->queue_limbo;
   engine->queue_limbo = NULL;
   weir__mutex_unlock(&engine->mu);
   while (q != NULL) {
     struct weir__queue *next = q->next;
-    if (all || weir__caller_count(q->retired, NULL) == 0) {
+    if (all || weir__caller_count(q->retired, NULL, turner) == 0) {
       free_queue(q);
     } else {
       weir__mutex_lock(&engine->mu);
@@ -413,7 +417,7 @@ static void give_all_up(struct weir__queue *q) {
 /* The queue's own reference holds it until the last line. */
 static void end(struct weir__queue *q) {
   for (uint32_t asleep = shut(q); asleep != 0; asleep--) {
-    weir__unpark(&q->signal);
+    weir__engine_unpark(q->engine, &q->signal);
   }
   WEIR_POINT("queue.shut.locked", q);
   give_all_up(q);

@@ -17,7 +17,6 @@
 #include "submit.h"
 #include "sys/assert.h"
 #include "sys/mem.h"
-#include "sys/park.h"
 
 static void unpinned_locked(struct weir__entry *e) WEIR_REQUIRES(e->queue->mu) {
   struct weir__queue *q = e->queue;
@@ -130,6 +129,7 @@ void weir__queue_post(struct weir__entry *entry,
                       uint64_t lease,
                       const struct weir_error *err) {
   struct weir__queue *q = entry->queue;
+  struct weir__engine *engine = q->engine;
   struct weir_error *copy = copy_of(err);
   bool wake = false;
   weir__mutex_lock(&q->mu);
@@ -146,7 +146,7 @@ void weir__queue_post(struct weir__entry *entry,
   }
   weir__queue_leave_locked(q);
   if (wake) {
-    weir__unpark(&q->signal); /* by its address: see park.h */
+    weir__engine_unpark(engine, &q->signal); /* by its address: see park.h */
   }
 }
 

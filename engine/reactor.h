@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* reactor.h - the engine's own thread: tasks, deadlines, descriptors.
+/* reactor.h - the engine's own loop: tasks, deadlines, descriptors.
  *
- * One thread runs a libuv loop that sees three handles: one uv_poll on an epoll
- * set of ours in which every watch is, one uv_async for wake-ups and one
- * uv_timer for the earliest deadline of our heap.  It sleeps until one of them
- * has something to say (P13).  Only reactor.c knows libuv.
+ * It is run by a thread of its own, or, if it is foreign, by whoever has a turn:
+ * the program that calls weir_engine_turn(), or a blocking caller that waits for
+ * something only the loop can do.  Either way one thread at a time runs it, and
+ * "the reactor's thread" is the one that does.  It sleeps until it has something
+ * to do (P13).
  *
- * With weir__seams.virtual_time the uv_timer is never armed: each move of
+ * With weir__seams.virtual_time no timer of the kernel is armed: each move of
  * virtual time kicks the loop, which then fires what is due by
  * weir__clock_now(). */
 #ifndef WEIR_REACTOR_H
@@ -18,6 +19,7 @@
 #include "base/heap.h"
 #include "sys/clock.h"
 
+struct weir__caller;
 struct weir__reactor;
 
 /* Work for the reactor thread, in its owner's memory.  The reactor does not
@@ -46,15 +48,16 @@ struct weir__watch {
   uint32_t events; /* what is watched now; written by the reactor only */
 };
 
-/* Starts a reactor thread.
+/* Starts a reactor, with a thread or, if foreign, without.
  * Returns 0 or -errno (EMFILE, ENOMEM, EAGAIN).
  * Owns: *out until weir__reactor_stop().  Threads: any.  Blocks: no. */
-int weir__reactor_start(struct weir__reactor **out);
+int weir__reactor_start(bool foreign, struct weir__reactor **out);
 
 /* Runs every task posted so far and those that they post, joins the thread and
  * frees all.  Timers that are set do not fire and watches are forgotten.  A
  * weir__reactor_post() whose task has run may still be returning; none may
- * begin after this has begun, but from the reactor thread.  NULL is fine.
+ * begin after this has begun, but from the reactor thread.  Nobody is inside
+ * weir__reactor_park() or _turn().  NULL is fine.
  * Threads: any but the reactor's.  Blocks: until the tasks have run. */
 void weir__reactor_stop(struct weir__reactor *reactor);
 
@@ -67,7 +70,7 @@ void weir__reactor_forget(struct weir__reactor *reactor);
  * Threads: any.  Blocks: no.  Never fails. */
 void weir__reactor_post(struct weir__reactor *reactor, struct weir__task *task);
 
-/* True on the reactor's own thread.  No system call. */
+/* True on the thread that runs the loop now.  No system call. */
 bool weir__reactor_here(const struct weir__reactor *reactor);
 
 /* Sets, moves or (with WEIR_NEVER) clears a timer.  One that is due fires from
@@ -95,6 +98,38 @@ static inline bool weir__timer_set(const struct weir__timer *timer) {
 int weir__reactor_watch(struct weir__reactor *reactor,
                         struct weir__watch *watch,
                         uint32_t events);
+
+/* True if no thread of its own runs it. */
+bool weir__reactor_foreign(const struct weir__reactor *reactor);
+
+/* weir__park() for a wait that may need the reactor.  A foreign one is run
+ * meanwhile, by this thread if no other does.  self: the calling thread's record.
+ * Whoever changes the word must wake by weir__reactor_unpark(), or, if it is
+ * self->wake, by weir__caller_wake().
+ * Returns 0, maybe for no reason, or -ETIMEDOUT.
+ * Threads: any; no lock is held.  Blocks: yes. */
+int weir__reactor_park(struct weir__reactor *reactor,
+                       struct weir__caller *self,
+                       _Atomic uint32_t *word,
+                       uint32_t expected,
+                       uint64_t deadline);
+
+/* weir__unpark() for those. */
+void weir__reactor_unpark(struct weir__reactor *reactor,
+                          _Atomic uint32_t *word);
+
+/* Of a foreign one, for the program: the descriptor to be polled for reading. */
+int weir__reactor_fd(struct weir__reactor *reactor);
+
+/* Of a foreign one, for the program: one turn.
+ *   _begin_turn()  this thread runs the loop from here on; false: another one does
+ *   _turn()        runs what is due
+ *   _end_turn()    no more; answers the next deadline, 0 if there is more to do at
+ *                  once, WEIR_NEVER if there is none
+ * Threads: any.  Blocks: no. */
+bool weir__reactor_begin_turn(struct weir__reactor *reactor);
+void weir__reactor_turn(struct weir__reactor *reactor);
+uint64_t weir__reactor_end_turn(struct weir__reactor *reactor);
 
 /* How often the loop has woken up so far.  Threads: any. */
 uint64_t weir__reactor_wakes(const struct weir__reactor *reactor);

@@ -10,6 +10,7 @@
 #include "settings_value.h"
 #include "status.h"
 #include "sys/clock.h"
+#include "sys/mem.h"
 
 #define BUILT WEIR_SETTING_BUILT
 #define OFF   WEIR_SETTING_ZERO_OFF
@@ -69,10 +70,44 @@ void weir__settings_init(struct weir__settings *s) {
   const struct weir__setting *table = weir__settings_table(&n);
   *s = (struct weir__settings){0};
   for (uint32_t i = 0; i < n; i++) {
-    if ((table[i].flags & BUILT) != 0 && table[i].type != WEIR_SETTING_TEXT) {
+    if (table[i].type != WEIR_SETTING_TEXT) {
       set_field(s, &table[i], weir__setting_fallback(&table[i]));
     }
   }
+}
+
+static bool put_sql(struct weir__settings *s, const char *text, size_t len) {
+  char *copy = NULL;
+  if (len != 0) {
+    copy = weir__mem_new(len + 1);
+    if (copy == NULL) {
+      return false;
+    }
+    memcpy(copy, text, len);
+  }
+  weir__settings_fini(s);
+  s->session_init = copy;
+  return true;
+}
+
+void weir__settings_fini(struct weir__settings *s) {
+  if (s->session_init != NULL) {
+    weir__mem_wipe(s->session_init, strlen(s->session_init));
+    weir__mem_free(s->session_init);
+    s->session_init = NULL;
+  }
+}
+
+bool weir__settings_copy(struct weir__settings *to,
+                         const struct weir__settings *from) {
+  struct weir__settings made = *from;
+  made.session_init = NULL;
+  if (from->session_init != NULL &&
+      !put_sql(&made, from->session_init, strlen(from->session_init))) {
+    return false;
+  }
+  *to = made;
+  return true;
 }
 
 static const char *kind_of(enum weir__setting_type type) {
@@ -162,6 +197,26 @@ static int set_driver(struct weir__settings *s,
   return rc;
 }
 
+static int set_sql(struct weir__settings *s,
+                   const struct weir__setting *setting,
+                   const char *value,
+                   size_t len,
+                   uint32_t position,
+                   struct weir_error *err) {
+  if (len > setting->max) {
+    return refuse(setting, position, "", err);
+  }
+  return put_sql(s, value, len)
+             ? WEIR_OK
+             : weir__error_set(err, WEIR_E_NOMEM, WEIR_PHASE_PARSE,
+                               "connection string: no memory for \"%s\"",
+                               setting->name);
+}
+
+static bool is_driver_setting(const struct weir__setting *setting) {
+  return setting->offset == offsetof(struct weir__settings, driver);
+}
+
 int weir__settings_set(struct weir__settings *s,
                        const struct weir__setting *setting,
                        const char *value,
@@ -171,7 +226,9 @@ int weir__settings_set(struct weir__settings *s,
   uint64_t v = 0;
   bool built = (setting->flags & BUILT) != 0;
   if (built && setting->type == WEIR_SETTING_TEXT) {
-    return set_driver(s, value, len, position, err); /* the only one */
+    return is_driver_setting(setting)
+               ? set_driver(s, value, len, position, err)
+               : set_sql(s, setting, value, len, position, err);
   }
   const char *wrong = weir__setting_read(setting, value, len, &v);
   if (wrong != NULL) {
@@ -191,7 +248,8 @@ int weir__settings_set(struct weir__settings *s,
   return WEIR_OK;
 }
 
-int weir__settings_finish(struct weir__settings *s, struct weir_error *err) {
+int weir__settings_finish(const struct weir__settings *s,
+                          struct weir_error *err) {
   if (s->driver[0] == '\0') {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
                            "connection string: \"Driver\" is missing");
@@ -200,9 +258,6 @@ int weir__settings_finish(struct weir__settings *s, struct weir_error *err) {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
                            "connection string: \"Min Pool Size\" must not "
                            "exceed \"Max Pool Size\" (100 if not given)");
-  }
-  if (s->max_connects > s->max_pool_size) {
-    s->max_connects = s->max_pool_size;
   }
   return WEIR_OK;
 }
@@ -214,8 +269,10 @@ bool weir__settings_text(const struct weir__settings *s,
     return false; /* nothing but the default gets here */
   }
   if (setting->type == WEIR_SETTING_TEXT) {
-    memcpy(buf, s->driver, sizeof s->driver);
-    return s->driver[0] != '\0';
+    const char *text = is_driver_setting(setting) ? s->driver : s->session_init;
+    size_t len = text == NULL ? 0 : strlen(text);
+    memcpy(buf, text == NULL ? "" : text, len + 1);
+    return len != 0;
   }
   uint64_t v = get_value(s, setting);
   if (v == weir__setting_fallback(setting)) {

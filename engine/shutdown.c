@@ -20,7 +20,6 @@
 #include "session.h"
 #include "status.h"
 #include "sys/clock.h"
-#include "sys/park.h"
 #include "sys/thread.h"
 #include "tend.h"
 
@@ -52,7 +51,9 @@ static bool all_gone(struct weir__engine *engine) {
   return none && pools_gone(engine);
 }
 
+/* Without a reactor thread this is where the loop runs (reactor_turn.c). */
 static bool await_gone(struct weir__engine *engine,
+                       struct weir__caller *self,
                        bool (*gone)(struct weir__engine *engine),
                        uint64_t deadline) {
   for (;;) {
@@ -63,7 +64,7 @@ static bool await_gone(struct weir__engine *engine,
     if (weir__clock_now() >= deadline) {
       return false;
     }
-    (void)weir__park(&engine->quiet, seen, deadline);
+    (void)weir__engine_park(engine, self, &engine->quiet, seen, deadline);
   }
 }
 
@@ -134,12 +135,21 @@ static void revoke_all(struct weir__engine *engine) {
   weir__mutex_unlock(&engine->mu);
 }
 
-/* Waits for the calls that did not come back in time, however long. */
+/* Waits for the calls that did not come back in time, however long.  As a caller,
+ * so that it can be woken while it runs a loop; without a record it looks now and
+ * then. */
 static void *bury_late(void *arg) {
   struct weir__engine *engine = arg;
-  (void)await_gone(engine, all_gone, WEIR_NEVER);
-  (void)weir__caller_await(weir__caller_retire(), engine, NULL, WEIR_NEVER);
+  struct weir__caller *self = NULL;
+  if (weir__caller_enter(&self) == WEIR_OK) {
+    atomic_store_explicit(&self->engine, engine, memory_order_relaxed);
+  }
+  (void)await_gone(engine, self, all_gone, WEIR_NEVER);
+  (void)weir__caller_await(weir__caller_retire(), engine, self, WEIR_NEVER);
   weir__engine_dismantle(engine);
+  if (self != NULL) {
+    weir__caller_leave(self);
+  }
   return NULL;
 }
 
@@ -165,7 +175,7 @@ int weir__engine_shutdown(struct weir__engine *engine,
                           struct weir_error *err) {
   shut_pools(engine);
   weir__credential_close_all(engine);
-  if (!await_gone(engine, pools_gone, deadline)) {
+  if (!await_gone(engine, self, pools_gone, deadline)) {
     revoke_all(engine);
   }
   /* Until now completions could be taken, and leases that they bring released. */
@@ -174,7 +184,7 @@ int weir__engine_shutdown(struct weir__engine *engine,
       deadline == WEIR_NEVER ? weir__clock_now() : deadline, LAST_CALL_NS);
   uint64_t soon = weir__clock_add(weir__clock_now(), LAST_CALL_NS);
   last = last > soon ? last : soon;
-  bool gone = await_gone(engine, all_gone, last);
+  bool gone = await_gone(engine, self, all_gone, last);
   /* An epoch of now: leases could be given back until now, by calls that began
    * after the shutdown did and may still be on their way out. */
   uint32_t inside =

@@ -3,10 +3,10 @@
 
 #include <stddef.h>
 
+#include "engine.h"
 #include "submit.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
-#include "sys/park.h"
 #include "sys/point.h"
 
 void weir__waiters_push(struct weir__waiters *list, struct weir__waiter *w) {
@@ -78,12 +78,6 @@ void weir__waiter_decide(struct weir__waiter *w,
   weir__store_release_u32(&w->state, (uint32_t)state);
 }
 
-/* A caller that has moved on meanwhile gets a spurious wake-up. */
-static void wake_one(struct weir__caller *caller) {
-  (void)weir__add_acq_rel_u32(&caller->wake, 1);
-  weir__unpark(&caller->wake);
-}
-
 static void post_submitted(struct weir__wakes *wakes) {
   struct weir__waiter *w = wakes->first_submitted;
   wakes->first_submitted = NULL;
@@ -99,7 +93,8 @@ void weir__wakes_flush(struct weir__wakes *wakes,
                        const struct weir__caller *self) {
   for (uint32_t i = 0; i < wakes->n_asleep; i++) {
     if (wakes->asleep[i] != self) {
-      wake_one(wakes->asleep[i]);
+      /* One that has moved on meanwhile is woken for nothing. */
+      weir__caller_wake(wakes->asleep[i]);
     }
   }
   for (uint32_t i = 0; i < wakes->n_polling; i++) {
@@ -122,7 +117,8 @@ enum weir__waiter_state weir__waiter_sleep(struct weir__waiter *w) {
       return state;
     }
     WEIR_POINT("waiter.park", w);
-    if (weir__park(&w->caller->wake, seen, w->deadline) != 0 ||
+    if (weir__engine_park(weir__engine_of(w->caller), w->caller,
+                          &w->caller->wake, seen, w->deadline) != 0 ||
         weir__clock_now() >= w->deadline) {
       return weir__waiter_state(w);
     }

@@ -35,7 +35,7 @@ enum weir__rank {
   WEIR_RANK_POOL,         /* a pool's waiters and creation */
   WEIR_RANK_CREDENTIAL,   /* every credential of the process */
   WEIR_RANK_LOADER,       /* the drivers of an engine */
-  WEIR_RANK_REACTOR,      /* a reactor's inbox */
+  WEIR_RANK_REACTOR,      /* who waits for a reactor */
   WEIR_RANK_OFFLOAD,      /* the offload queue */
   WEIR_RANK_LEAF          /* anything that takes no other lock */
 };

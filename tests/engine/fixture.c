@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "drivers_dir.h"
 #include "engine.h"
@@ -30,10 +34,62 @@ static struct weir__engine *engine_of(const struct fixture *f) {
   return weir__handle_find(f->engine, WEIR_TYPE_ENGINE);
 }
 
+/* The fixture whose loop nobody else runs; tests have one at a time. */
+static const struct fixture *turned;
+
+void fixture_turn(const struct fixture *f) {
+  if (f != NULL && f->foreign != 0 && f->pumped == 0 &&
+      weir_engine_turn(f->engine, NULL, NULL) != WEIR_OK) {
+    fail("no turn", NULL);
+  }
+}
+
+static int to_ms(int64_t ns) {
+  int64_t ms = ns / FIXTURE_MS + (ns % FIXTURE_MS != 0);
+  return ns == WEIR_TIMEOUT_NEVER ? -1 : ms > 1000 ? 1000 : (int)ms;
+}
+
+/* A program's own loop, in real time whatever the engine's is: a move of virtual
+ * time makes the descriptor readable. */
+static void *pump(void *arg) {
+  const struct fixture *f = arg;
+  weir_h engine = f->engine;
+  int64_t fd = f->loop_fd;
+  int64_t due = 0;
+  while (weir_engine_turn(engine, &due, NULL) == WEIR_OK) {
+    struct pollfd fds[2] = {{.fd = (int)fd, .events = POLLIN},
+                            {.fd = f->stop_fd, .events = POLLIN}};
+    (void)poll(fds, 2, f->virtual_time != 0 && due != 0 ? -1 : to_ms(due));
+  }
+  return NULL;
+}
+
+static void start_pump(struct fixture *f) {
+  f->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  f->pumped = 1;
+  if (f->stop_fd < 0 ||
+      weir_engine_fd(f->engine, &f->loop_fd, NULL) != WEIR_OK ||
+      pthread_create(&f->pump, NULL, pump, f) != 0) {
+    fail("no pump", NULL);
+  }
+}
+
+/* After the engine has ended: its handle is stale. */
+static void stop_pump(struct fixture *f) {
+  (void)eventfd_write(f->stop_fd, 1);
+  (void)pthread_join(f->pump, NULL);
+  (void)close(f->stop_fd);
+}
+
 static void open_engine(struct fixture *f) {
   char dirs[512];
   struct weir_engine_opts opts = {.struct_size = sizeof opts,
                                   .flags = WEIR_ENGINE_NO_ENV};
+  const char *loop = getenv("WEIR_FIXTURE_LOOP");
+  bool pumped = f->foreign == 0 && loop != NULL && strcmp(loop, "foreign") == 0;
+  if (f->foreign != 0 || pumped) {
+    opts.flags |= WEIR_ENGINE_FOREIGN_LOOP;
+  }
   const struct weir__driver *driver = NULL;
   f->err.struct_size = sizeof f->err;
   opts.driver_dirs = drivers_dir(dirs, sizeof dirs);
@@ -48,6 +104,11 @@ static void open_engine(struct fixture *f) {
                                     MOCK_CONTROL_VERSION);
   if (f->mock == NULL) {
     fail("the mock has no control table", NULL);
+  }
+  turned = f->foreign != 0 ? f : NULL;
+  if (pumped) {
+    f->foreign = 1;
+    start_pump(f);
   }
 }
 
@@ -80,6 +141,20 @@ void fixture_open_virtual(struct fixture *f) {
   open_engine(f);
 }
 
+void fixture_open_foreign(struct fixture *f) {
+  memset(f, 0, sizeof *f);
+  f->foreign = 1;
+  open_engine(f);
+}
+
+void fixture_open_foreign_virtual(struct fixture *f) {
+  memset(f, 0, sizeof *f);
+  f->foreign = 1;
+  f->virtual_time = 1;
+  virtual_clock_install();
+  open_engine(f);
+}
+
 void fixture_check_mock(const struct fixture *f) {
   struct mock_counts c = fixture_counts(f);
   if (c.overlaps != 0 || c.misuses != 0 || c.leaked != 0) {
@@ -95,6 +170,10 @@ void fixture_close(struct fixture *f) {
   if (weir_engine_shutdown(f->engine, 0, &f->err) != WEIR_OK) {
     fail("shutdown", &f->err);
   }
+  if (f->pumped != 0) {
+    stop_pump(f);
+  }
+  turned = NULL;
   if (f->virtual_time != 0) {
     virtual_clock_restore();
   }
@@ -225,6 +304,7 @@ void fixture_await_stat(weir_h pool, size_t offset, uint32_t n) {
     if (found == n) {
       return;
     }
+    fixture_turn(turned);
     (void)sched_yield();
   } while (real_now() < end);
   struct weir_pool_stats s = fixture_stats(pool);
@@ -246,6 +326,7 @@ void fixture_await_count(const struct fixture *f, size_t offset, uint64_t n) {
     if (found == n) {
       return;
     }
+    fixture_turn(turned);
     (void)sched_yield();
   } while (real_now() < end);
   (void)fprintf(stderr, "fixture: mock count at %zu is %llu, never %llu\n",
@@ -261,6 +342,7 @@ void fixture_await_offload(const struct fixture *f, uint32_t busy) {
     if (stats.busy == busy) {
       return;
     }
+    fixture_turn(turned);
     (void)sched_yield();
   } while (real_now() < end);
   fail("the offload threads are not as busy as expected", NULL);
@@ -281,7 +363,12 @@ void fixture_sync(const struct fixture *f) {
     struct sync_task s = {.task = {.run = on_sync}};
     (void)sem_init(&s.done, 0, 0);
     weir__reactor_post(engine_of(f)->reactor, &s.task);
-    (void)sem_wait(&s.done);
+    while (f->foreign != 0 && f->pumped == 0 && sem_trywait(&s.done) != 0) {
+      fixture_turn(f);
+    }
+    if (f->foreign == 0 || f->pumped != 0) {
+      (void)sem_wait(&s.done);
+    }
     (void)sem_destroy(&s.done);
   }
 }

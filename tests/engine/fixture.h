@@ -20,6 +20,11 @@ struct fixture {
   const struct mock_control *mock;
   struct weir_error err; /* of the last call through the fixture */
   int virtual_time;
+  int foreign;     /* its loop is foreign */
+  int pumped;      /* ... and the pump runs it */
+  int stop_fd;     /* ends the pump */
+  int64_t loop_fd; /* what it polls */
+  pthread_t pump;
 };
 
 #define FIXTURE_MS INT64_C(1000000)
@@ -28,6 +33,18 @@ struct fixture {
 /* An engine in real or in virtual time (virtual_clock.h). */
 void fixture_open(struct fixture *f);
 void fixture_open_virtual(struct fixture *f);
+
+/* The same without a reactor thread (WEIR_ENGINE_FOREIGN_LOOP).  Nobody runs the
+ * loop but blocking callers and fixture_turn(), which the AWAIT_ macros and
+ * fixture_sync() use, too.
+ *
+ * With WEIR_FIXTURE_LOOP=foreign in the environment fixture_open() and
+ * fixture_open_virtual() do that, too, and a thread polls the engine's descriptor
+ * and takes the turns, as a program's own loop would: so whole test programs run
+ * once more on a foreign loop. */
+void fixture_open_foreign(struct fixture *f);
+void fixture_open_foreign_virtual(struct fixture *f);
+void fixture_turn(const struct fixture *f);
 
 /* Has the engine believe that the mock lacks these WEIR_DRV_CAP_*, and
  * "weir.stmt" with no capability.  Before the first pool is opened. */
@@ -75,7 +92,8 @@ struct weir_pool_stats fixture_stats(weir_h pool);
 struct mock_counts fixture_counts(const struct fixture *f);
 
 /* Waits (5 s of real time at most) until what the statistics or the mock count
- * there is n; fails the test otherwise. */
+ * there is n; fails the test otherwise.  The former has no fixture to turn: on a
+ * foreign loop it is for pumped ones. */
 void fixture_await_stat(weir_h pool, size_t offset, uint32_t n);
 void fixture_await_count(const struct fixture *f, size_t offset, uint64_t n);
 #define AWAIT_STAT(pool, member, n) \

@@ -100,6 +100,40 @@ Test(bits, agrees_with_a_plain_array, .timeout = 30) {
   }
 }
 
+/* Who has looked up a member before the set grew finds it after. */
+Test(bits, keeps_its_members_where_they_are_when_it_grows, .timeout = 20) {
+  make(0);
+  cr_assert_eq(weir__bits_next(&bits, 0), WEIR_BITS_NONE);
+  for (uint32_t size = 1; size <= 262144; size = size * 2 + size / 3) {
+    cr_assert(weir__bits_grow(&bits, size));
+    const struct weir__bits_segment *first = bits.segments[0];
+    weir__bits_set(&bits, size - 1);
+    cr_assert(weir__bits_grow(&bits, size)); /* nothing to do */
+    cr_assert_eq(bits.segments[0], first);
+  }
+  uint32_t at = 0;
+  for (uint32_t size = 1; size <= 262144; size = size * 2 + size / 3) {
+    cr_assert_eq(weir__bits_next(&bits, at), size - 1);
+    at = size;
+  }
+  cr_assert_eq(weir__bits_next(&bits, at), WEIR_BITS_NONE);
+  weir__bits_fini(&bits);
+}
+
+Test(bits, stays_as_it_was_when_it_cannot_grow, .timeout = 5) {
+  make(64);
+  weir__bits_set(&bits, 63);
+  failing_alloc_install();
+  failing_alloc_at(1);
+  cr_assert_not(weir__bits_grow(&bits, 65));
+  failing_alloc_restore();
+  cr_assert_eq(weir__bits_next(&bits, 0), 63);
+  cr_assert(weir__bits_grow(&bits, 65));
+  weir__bits_set(&bits, 64);
+  cr_assert_eq(weir__bits_next(&bits, 64), 64);
+  weir__bits_fini(&bits);
+}
+
 Test(bits, says_when_there_is_no_memory, .timeout = 5) {
   failing_alloc_install();
   failing_alloc_at(1);

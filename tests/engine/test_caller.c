@@ -80,11 +80,11 @@ Test(caller, counts_until_it_leaves, .timeout = 5) {
   cr_assert_eq(weir__caller_setup(), 0);
   visitor_start(&v, ENGINE(0));
   uint64_t epoch = weir__caller_retire();
-  cr_assert_eq(weir__caller_count(epoch, NULL), 1);
-  cr_assert_eq(weir__caller_count(epoch, ENGINE(0)), 1);
-  cr_assert_eq(weir__caller_count(epoch, ENGINE(1)), 0);
+  cr_assert_eq(weir__caller_count(epoch, NULL, NULL), 1);
+  cr_assert_eq(weir__caller_count(epoch, ENGINE(0), NULL), 1);
+  cr_assert_eq(weir__caller_count(epoch, ENGINE(1), NULL), 0);
   visitor_end(&v);
-  cr_assert_eq(weir__caller_count(epoch, NULL), 0);
+  cr_assert_eq(weir__caller_count(epoch, NULL, NULL), 0);
 }
 
 Test(caller, does_not_count_when_it_came_later, .timeout = 5) {
@@ -92,7 +92,7 @@ Test(caller, does_not_count_when_it_came_later, .timeout = 5) {
   cr_assert_eq(weir__caller_setup(), 0);
   uint64_t epoch = weir__caller_retire();
   visitor_start(&v, ENGINE(0));
-  cr_assert_eq(weir__caller_count(epoch, NULL), 0);
+  cr_assert_eq(weir__caller_count(epoch, NULL, NULL), 0);
   visitor_end(&v);
 }
 
@@ -102,7 +102,7 @@ Test(caller, counts_for_every_engine_before_it_has_one, .timeout = 5) {
   cr_assert_eq(weir__caller_setup(), 0);
   visitor_start(&v, NULL);
   uint64_t epoch = weir__caller_retire();
-  cr_assert_eq(weir__caller_count(epoch, ENGINE(1)), 1);
+  cr_assert_eq(weir__caller_count(epoch, ENGINE(1), NULL), 1);
   visitor_end(&v);
 }
 

@@ -117,7 +117,7 @@ Test(idle, says_when_there_is_no_memory, .timeout = 5) {
   for (uint64_t n = 1; n <= 2; n++) {
     memset(&idle, 0, sizeof idle);
     failing_alloc_at(n);
-    cr_assert_not(weir__idle_init(&idle, 100));
+    cr_assert_not(weir__idle_grow(&idle, 100));
     weir__idle_fini(&idle);
   }
   failing_alloc_restore();

@@ -48,7 +48,7 @@ static void nothing(void *arg) {
 
 static struct weir__reactor *start(void) {
   struct weir__reactor *r = NULL;
-  cr_assert_eq(weir__reactor_start(&r), 0);
+  cr_assert_eq(weir__reactor_start(false, &r), 0);
   return r;
 }
 
@@ -541,7 +541,7 @@ Test(reactor,
      .timeout = 5) {
   struct weir__reactor *r = NULL;
   weir__seams.thread_start = refuse_thread;
-  cr_assert_eq(weir__reactor_start(&r), -EAGAIN);
+  cr_assert_eq(weir__reactor_start(false, &r), -EAGAIN);
   cr_assert_null(r);
 }
 
@@ -553,5 +553,5 @@ static void *no_memory(size_t n) {
 Test(reactor, says_so_when_there_is_no_memory, .timeout = 5) {
   struct weir__reactor *r = NULL;
   weir__seams.alloc = no_memory;
-  cr_assert_eq(weir__reactor_start(&r), -ENOMEM);
+  cr_assert_eq(weir__reactor_start(false, &r), -ENOMEM);
 }

@@ -66,7 +66,7 @@ Test(settings, every_row_of_the_table_is_sound, .timeout = 5) {
     if (table[i].type != WEIR_SETTING_TEXT) {
       cr_assert_eq(set(&s, table[i].name, table[i].fallback, &err), WEIR_OK,
                    "%s", err.message);
-      char text[WEIR_SETTINGS_TEXT_MAX];
+      char text[WEIR_SETTINGS_VALUE_MAX];
       cr_assert_not(weir__settings_text(&s, &table[i], text), "%s",
                     table[i].name);
     }
@@ -245,6 +245,34 @@ Test(settings, what_is_not_built_is_taken_at_its_default_only, .timeout = 5) {
                 "fifo,codel");
 }
 
+Test(settings, each_row_has_a_field_of_its_own, .timeout = 5) {
+  uint32_t n = 0;
+  const struct weir__setting *table = weir__settings_table(&n);
+  for (uint32_t i = 0; i < n; i++) {
+    cr_assert_lt(table[i].offset, sizeof(struct weir__settings));
+    for (uint32_t j = 0; j < i; j++) {
+      cr_assert_neq(table[i].offset, table[j].offset, "%s and %s",
+                    table[i].name, table[j].name);
+    }
+  }
+}
+
+Test(settings, what_is_not_built_is_at_its_default, .timeout = 5) {
+  struct weir__settings s;
+  weir__settings_init(&s);
+  cr_assert_eq(s.handoff_bound_ns, 2 * WEIR_NS_PER_MS);
+  cr_assert_eq(s.keepalive_ns, WEIR_NEVER);
+  cr_assert_eq(s.lease_timeout_ns, WEIR_NEVER);
+  cr_assert_eq(s.leak_report_ns, WEIR_NEVER);
+  cr_assert_eq(s.connect_rate, UINT32_MAX);
+  cr_assert_eq(s.connect_burst, 1);
+  cr_assert_eq(s.endpoint_max, UINT32_MAX);
+  cr_assert_eq(s.min_idle, 0);
+  cr_assert_eq(s.enlist, 1);
+  cr_assert_eq(s.clear_on_failover, 1);
+  cr_assert_null(s.session_init);
+}
+
 Test(settings, a_driver_is_required_and_has_a_limit, .timeout = 5) {
   struct weir__settings s;
   struct weir_error err = {.struct_size = sizeof err};
@@ -295,19 +323,19 @@ Test(settings, min_must_not_exceed_max, .timeout = 5) {
   cr_assert_eq(weir__settings_finish(&s, &err), WEIR_OK);
 }
 
-Test(settings, connects_are_at_most_the_pool, .timeout = 5) {
+Test(settings, a_limit_of_connects_beyond_the_pool_is_none, .timeout = 5) {
   const struct weir__setting *row =
       weir__settings_find("Max Concurrent Connects", 23);
   struct weir__settings s;
-  char text[WEIR_SETTINGS_TEXT_MAX];
+  char text[WEIR_SETTINGS_VALUE_MAX];
   weir__settings_init(&s);
   (void)set(&s, "Driver", "tds", NULL);
   cr_assert_eq(weir__settings_finish(&s, NULL), WEIR_OK);
-  cr_assert_eq(s.max_connects, 100);
+  cr_assert_eq(s.max_connects, UINT32_MAX);
   cr_assert_not(weir__settings_text(&s, row, text));
   (void)set(&s, "Max Concurrent Connects", "500", NULL);
   cr_assert_eq(weir__settings_finish(&s, NULL), WEIR_OK);
-  cr_assert_eq(s.max_connects, 100);
+  cr_assert_eq(s.max_connects, 500);
   cr_assert_not(weir__settings_text(&s, row, text));
   (void)set(&s, "Max Concurrent Connects", "3", NULL);
   cr_assert_eq(weir__settings_finish(&s, NULL), WEIR_OK);

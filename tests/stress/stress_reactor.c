@@ -133,7 +133,7 @@ static void post_in_order(void) {
   struct waiter last = {.task = {.run = set_last}};
   unsigned n = 1000 * factor;
   struct weir__reactor *r = NULL;
-  if (weir__reactor_start(&r) != 0) {
+  if (weir__reactor_start(false, &r) != 0) {
     check(false, "start a reactor");
     return;
   }
@@ -180,7 +180,7 @@ static void stop_behind_a_post(void) {
     struct goodbye g = {.task = {.run = say}};
     pthread_t thread;
     (void)sem_init(&g.ran, 0, 0);
-    if (weir__reactor_start(&g.reactor) != 0) {
+    if (weir__reactor_start(false, &g.reactor) != 0) {
       check(false, "start a reactor again");
       return;
     }

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check_weirbench.py - weirbench as a user runs it: what it refuses, that each
+workload ends with exact counts on the mock driver and against tdsd, and that it
+ends at all when there is no server.
+
+Nothing here judges a time.  Prints "N passed, N failed" last."""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+
+BIN = os.path.join(os.environ["WEIR_BUILD_DIR"], "bin")
+FIELDS = {
+    "workload", "params", "strategy", "driver", "iterations", "wall_ns",
+    "cpu_ns", "allocs_per_op", "syscalls_per_op", "ops_per_s", "connects",
+    "timeouts", "waiters_max", "wait_ns", "utilisation", "overtakes"}
+MOCK = "Driver=mock"
+SECRET = "hunter2"
+# Small rows, and what each must count: acquires of an iteration, connects of
+# one (none where the pool is warm).
+ROWS = [
+    ("cold_start_ramp", ["connections=7", "max_pool=9"], 7, 7),
+    ("rapid_fire", ["threads=3", "max_pool=4", "ops=101"], 101, 0),
+    ("single_thread", ["depth=3", "max_pool=5", "ops=50"], 50, 0),
+    ("saturated_sync",
+     ["threads=5", "max_pool=2", "min_workers=3", "ops=4"], 20, 0),
+]
+
+results = []
+
+
+def check(name, good, seen=""):
+    results.append(bool(good))
+    if not good:
+        print("FAIL %s: %s" % (name, seen))
+
+
+def bench(*arguments, timeout=100):
+    """Runs weirbench; what takes too long is a failure of its own."""
+    try:
+        run = subprocess.run([os.path.join(BIN, "weirbench"), *arguments],
+                             capture_output=True, text=True, timeout=timeout,
+                             stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        check("ends: %s" % " ".join(arguments), False, "timed out")
+        return subprocess.CompletedProcess([], -1, "", "")
+    check("tells no secret", SECRET not in run.stdout + run.stderr,
+          run.stdout + run.stderr)
+    return run
+
+
+def refuses(says, *arguments):
+    run = bench(*arguments)
+    check("refuses %s" % " ".join(arguments),
+          run.returncode == 2 and says in run.stderr and not run.stdout,
+          (run.returncode, run.stdout, run.stderr))
+
+
+def check_refusals():
+    refuses("there are cold_start_ramp", "run", "warm_start", "--conn", MOCK)
+    refuses("weirbench list", "run")
+    refuses("one workload", "run", "rapid_fire", "single_thread", "--conn",
+            MOCK)
+    refuses("--conn CONNINFO is needed", "run", "rapid_fire")
+    refuses("needs a value", "run", "rapid_fire", "--conn")
+    refuses("not an option", "run", "rapid_fire", "--speed=" + SECRET)
+    refuses("usage", "walk")
+    refuses("usage")
+    refuses("there are connections, threads, max_pool, depth, ops, hold_us, "
+            "hold_us_max, waves, min_workers", "run", "rapid_fire", "--set",
+            "callers=3", "--conn", MOCK)
+    refuses("it has depth, max_pool, ops", "run", "single_thread", "--set",
+            "threads=3", "--conn", MOCK)
+    refuses("from 1 to 4096", "run", "rapid_fire", "--set", "threads=0",
+            "--conn", MOCK)
+    refuses("depth is over max_pool", "run", "single_thread", "--set",
+            "depth=101", "--conn", MOCK)
+    refuses("driver nosuch", "run", "rapid_fire", "--conn",
+            "Driver=nosuch;Password=" + SECRET)
+    refuses("Pool Strategy", "run", "rapid_fire", "--strategy", "nosuch",
+            "--conn", MOCK)
+    refuses("no strategy's name", "run", "rapid_fire", "--strategy", "a;b",
+            "--conn", MOCK)
+    refuses("connection string", "run", "rapid_fire", "--conn",
+            "Driver=mock;Pasword={" + SECRET)
+
+
+def check_list():
+    run = bench("list")
+    names = [line.split()[0] for line in run.stdout.splitlines()]
+    check("list", run.returncode == 0 and
+          set(names) >= {row[0] for row in ROWS}, run.stdout)
+    run = bench("--help")
+    check("help", run.returncode == 0 and "usage" in run.stdout, run.stdout)
+
+
+def check_row(conninfo, driver, workload, sets, ops, connects):
+    arguments = ["run", workload, "--quick", "--json", "--conn", conninfo]
+    for text in sets:
+        arguments += ["--set", text]
+    run = bench(*arguments)
+    name = "%s over %s" % (workload, driver)
+    check(name + " is quiet", run.returncode == 0 and not run.stderr,
+          (run.returncode, run.stderr))
+    lines = run.stdout.splitlines()
+    check(name + " prints one row", len(lines) == 1, run.stdout)
+    if len(lines) != 1:
+        return
+    row = json.loads(lines[0])
+    n = row["iterations"]
+    check(name + " has all fields", FIELDS <= set(row), FIELDS - set(row))
+    check(name + " says what it ran",
+          (row["workload"], row["driver"], row["strategy"]) ==
+          (workload, driver, "direct"), row)
+    check(name + " ran what was set",
+          all("%s=%s" % item in sets or "hold_us" in item[0] or
+              item[0] == "threads" for item in row["params"].items()), row)
+    check(name + " makes each acquire", row["ops_per_iteration"] == ops, row)
+    check(name + " opens exactly its connections",
+          row["connects"] == n * connects and
+          row["connects_per_iteration"] == {"min": connects, "max": connects},
+          row)
+    check(name + " has no time-out", row["timeouts"] == 0, row)
+    check(name + " gives all observed leases back",
+          row["observed_ops"] == 2 * ops, row)
+    wall = row["wall_ns"]
+    check(name + " has times in order",
+          0 < wall["p50"] <= wall["p99"] <= wall["max"] and
+          0 < wall["mean"] <= wall["max"] * 1.001 and row["cpu_ns"] > 0, row)
+    check(name + " uses no more than there is",
+          0 <= row["utilisation"] <= 1.001, row)
+    check(name + " counts system calls or says why not",
+          row["syscalls_per_op"] is not None or row["syscalls_why"], row)
+    if connects == 0 and workload != "saturated_sync":
+        check(name + " is warm: no allocation", row["allocs_per_op"] == 0, row)
+
+
+def check_timeouts():
+    """A pool whose only connection is held by somebody else for longer."""
+    run = bench("run", "rapid_fire", "--quick", "--json", "--set", "threads=3",
+                "--set", "max_pool=1", "--set", "ops=3", "--set",
+                "hold_us=150000", "--conn", MOCK + ";Connect Timeout=200ms")
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    check("time-outs are a figure", run.returncode == 0 and len(rows) == 1 and
+          rows[0]["timeouts"] > 0, (run.returncode, run.stdout, run.stderr))
+    if rows:
+        check("those who waited were seen", rows[0]["waiters_max"] >= 1 and
+              rows[0]["wait_ns"]["max"] > 50e6, rows[0])
+
+
+def check_table():
+    run = bench("run", "single_thread", "--quick", "--conn", MOCK)
+    check("a table has a head and each row",
+          run.returncode == 0 and "wall" in run.stdout.splitlines()[0] and
+          run.stdout.count("single_thread direct, mock") == 3, run.stdout)
+
+
+def check_unreachable():
+    """Nothing listens there; each workload must end and say so."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+        conninfo = ("Driver=tds;Server=127.0.0.1,%d;User ID=sa;Password=%s;"
+                    "Encrypt=optional;Connect Timeout=2" % (port, SECRET))
+        for workload, sets, _, _ in ROWS:
+            arguments = ["run", workload, "--quick", "--json", "--conn",
+                         conninfo]
+            for text in sets:
+                arguments += ["--set", text]
+            run = bench(*arguments)
+            check("%s without a server fails in words" % workload,
+                  run.returncode == 1 and "acquiring a connection" in
+                  run.stderr and not run.stdout,
+                  (run.returncode, run.stdout, run.stderr))
+
+
+@contextlib.contextmanager
+def server():
+    process = subprocess.Popen(
+        [os.path.join(BIN, "tdsd"), "--port", "0", "--print-port", "--tls",
+         "off"], stdout=subprocess.PIPE, text=True)
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def main():
+    check_refusals()
+    check_list()
+    for row in ROWS:
+        check_row(MOCK, "mock", *row)
+    with server() as port:
+        for row in ROWS:
+            check_row("Driver=tds;Server=127.0.0.1,%s;User ID=sa;Password=x;"
+                      "Encrypt=optional" % port, "tds", *row)
+    check_timeouts()
+    check_table()
+    check_unreachable()
+    print("%d passed, %d failed" % (sum(results), len(results) - sum(results)))
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
