@@ -39,14 +39,15 @@ void handoff_init(struct handoff_pool *p,
   p->rule = rule;
   p->bound_ns = bound_ns;
   p->fair_parts = fair_parts;
-  p->due = WEIR_NEVER;
+  weir__store_relaxed_u64(&p->due, WEIR_NEVER);
   (void)pthread_mutex_init(&p->mu, NULL);
   if (!weir__bits_init(&p->idle, HANDOFF_SLOTS)) {
     spike_die("no memory");
   }
   for (uint32_t i = 0; i < HANDOFF_SLOTS; i++) {
     p->slots[i].index = i;
-    p->slots[i].word = weir__slot_word(WEIR_SLOT_IDLE, 0, 0, 0);
+    weir__store_relaxed_u64(&p->slots[i].word,
+                            weir__slot_word(WEIR_SLOT_IDLE, 0, 0, 0));
     weir__bits_set(&p->idle, i);
   }
 }

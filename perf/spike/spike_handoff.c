@@ -18,8 +18,8 @@
 #include "handoff_pool.h"
 #include "spike.h"
 
-#define US 1000u
-#define MS 1000000u
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
 
 enum use {
   USE_NOTHING,
