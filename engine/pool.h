@@ -133,6 +133,8 @@ struct weir__pool {
   struct weir__pool *next; /* in the engine's list; guarded by its mutex */
   uint64_t retired;        /* epoch of destruction */
 
+  _Atomic uint32_t stirs; /* tasks of its slots on their way (lease.c) */
+
   /* Reactor thread only, but for tend_posted. */
   struct weir__task tend_task;
   _Atomic uint32_t tend_posted;

@@ -15,6 +15,7 @@
 #include "engine.h"
 #include "growth.h"
 #include "handle.h"
+#include "lease.h"
 #include "pool.h"
 #include "session.h"
 #include "status.h"
@@ -94,11 +95,7 @@ static void interrupt(struct weir__slot *slot) {
       (state == WEIR_SLOT_LEASED || state == WEIR_SLOT_CONNECTING)) {
     weir__streams_interrupt(&session->streams);
   }
-  struct weir__caller *driver =
-      atomic_load_explicit(&slot->driver, memory_order_seq_cst);
-  if (driver != NULL) {
-    weir__caller_kick(driver);
-  }
+  weir__lease_stir(slot);
 }
 
 static void revoke_pool(struct weir__pool *pool) {
