@@ -14,6 +14,7 @@
 #include "remote.h"
 #include "session.h"
 #include "status.h"
+#include "submit.h"
 #include "sys/assert.h"
 #include "sys/point.h"
 
@@ -114,5 +115,8 @@ int weir__submit_command(const struct weir__command *command,
     *how->out_op = op;
   }
   weir__remote_adopt(s, done);
+  if (weir__queue_closed(how->queue)) {
+    (void)weir__submit_cancel_op(op); /* its end may have missed this one */
+  }
   return WEIR_PENDING;
 }
