@@ -16,7 +16,7 @@
 #include "sys/clock.h"
 #include "sys/point.h"
 
-static uint64_t to_lease(const struct weir__slot *slot, uint64_t word) {
+uint64_t weir__acquire_lease(const struct weir__slot *slot, uint64_t word) {
   return weir__handle_make(WEIR_TYPE_LEASE, slot->number,
                            weir__slot_lease(word));
 }
@@ -54,22 +54,24 @@ static bool alive(struct weir__pool *pool,
   return weir__slot_flags(to) == 0;
 }
 
-/* Whether a connection that was idle until now may be trusted.  One that rested
- * longer than Probe Window is looked at: a read without waiting, no round
- * trip. */
-static bool trusted(struct weir__pool *pool,
-                    struct weir__slot *slot,
-                    uint64_t *word) {
+enum weir__trust weir__acquire_trust(const struct weir__pool *pool,
+                                     const struct weir__slot *slot) {
   uint64_t now = weir__clock_coarse();
   uint64_t rested = weir__load_relaxed_u64(&slot->idle_since);
   if (now >= weir__load_relaxed_u64(&slot->expires)) {
-    return false;
+    return WEIR_TRUST_NONE;
   }
   uint64_t window = weir__pool_settings(pool)->probe_window_ns;
-  if (now < weir__clock_add(rested, window)) {
-    return true;
-  }
-  return alive(pool, slot, word);
+  return now < weir__clock_add(rested, window) ? WEIR_TRUST_FULL
+                                               : WEIR_TRUST_LOOK;
+}
+
+bool weir__acquire_trusted(struct weir__pool *pool,
+                           struct weir__slot *slot,
+                           uint64_t *word) {
+  enum weir__trust trust = weir__acquire_trust(pool, slot);
+  return trust == WEIR_TRUST_FULL ||
+         (trust == WEIR_TRUST_LOOK && alive(pool, slot, word));
 }
 
 /* The warm path: nobody waits and an idle connection is there. */
@@ -90,14 +92,16 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
     /* Q again: a shutdown that has looked for leases already has not seen this
      * one. */
     if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) == 0 &&
-        trusted(pool, slot, out_word)) {
+        weir__acquire_trusted(pool, slot, out_word)) {
       return slot;
     }
     (void)weir__growth_retire(slot, out_word);
   }
 }
 
-static int refuse(struct weir__pool *pool, int code, struct weir_error *err) {
+int weir__acquire_refuse(struct weir__pool *pool,
+                         int code,
+                         struct weir_error *err) {
   if (code == WEIR_E_CLOSED) {
     return weir__error_set(err, code, WEIR_PHASE_QUEUE,
                            "the pool is closed; open it again");
@@ -122,19 +126,8 @@ static int refuse(struct weir__pool *pool, int code, struct weir_error *err) {
 /* In line.  0 or the reason why not. */
 static int enqueue(struct weir__pool *pool, struct weir__waiter *w) {
   struct weir__wakes wakes = {.n_asleep = 0};
-  int rc = 0;
   weir__mutex_lock(&pool->mu);
-  if (pool->closed) {
-    rc = WEIR_E_CLOSED;
-  } else if (pool->waiting.n + pool->driving.n >=
-             weir__pool_settings(pool)->max_waiters) {
-    rc = WEIR_E_OVERLOADED;
-  } else {
-    weir__waiters_push(&pool->waiting, w);
-    weir__dispatch_flag_locked(pool);
-    /* Only now, visible to every release, look for what came free before. */
-    weir__dispatch_locked(pool, &wakes);
-  }
+  int rc = weir__dispatch_enqueue_locked(pool, w, &wakes);
   weir__mutex_unlock(&pool->mu);
   weir__wakes_flush(&wakes, w->caller);
   return rc;
@@ -143,32 +136,16 @@ static int enqueue(struct weir__pool *pool, struct weir__waiter *w) {
 /* Leaves the line.  False: the node was decided meanwhile. */
 static bool leave(struct weir__pool *pool, struct weir__waiter *w) {
   weir__mutex_lock(&pool->mu);
-  bool left = weir__waiter_state(w) == WEIR_WAITER_WAITING;
-  if (left) {
-    weir__waiters_remove(&pool->waiting, w);
-    pool->timeouts++;
-    weir__dispatch_flag_locked(pool);
-  }
+  bool left = weir__dispatch_leave_locked(pool, w);
+  pool->timeouts += left;
   weir__mutex_unlock(&pool->mu);
   return left;
 }
 
-/* Back in line, in front: what it was given was not good (P4: a failed
- * validation does not cost the place). */
 static int requeue(struct weir__pool *pool, struct weir__waiter *w) {
   struct weir__wakes wakes = {.n_asleep = 0};
-  int rc = 0;
-  weir__store_relaxed_u32(&w->state, WEIR_WAITER_WAITING);
-  w->slot = NULL;
-  w->granted = NULL;
   weir__mutex_lock(&pool->mu);
-  if (pool->closed) {
-    rc = WEIR_E_CLOSED;
-  } else {
-    weir__waiters_push_front(&pool->waiting, w);
-    weir__dispatch_flag_locked(pool);
-    weir__dispatch_locked(pool, &wakes);
-  }
+  int rc = weir__dispatch_requeue_locked(pool, w, &wakes);
   weir__mutex_unlock(&pool->mu);
   weir__wakes_flush(&wakes, w->caller);
   return rc;
@@ -180,8 +157,8 @@ static bool accept_grant(struct weir__pool *pool,
                          uint64_t *out_lease) {
   struct weir__slot *slot = w->granted;
   uint64_t word = w->granted_word;
-  if (trusted(pool, slot, &word)) {
-    *out_lease = to_lease(slot, word);
+  if (weir__acquire_trusted(pool, slot, &word)) {
+    *out_lease = weir__acquire_lease(slot, word);
     return true;
   }
   (void)weir__growth_retire(slot, &word);
@@ -211,7 +188,7 @@ static int wait_in_line(struct weir__pool *pool,
       int rc = weir__connect_drive(pool, w, err);
       if (rc != WEIR_PENDING) {
         if (rc == WEIR_OK) {
-          *out_lease = to_lease(w->granted, w->granted_word);
+          *out_lease = weir__acquire_lease(w->granted, w->granted_word);
         }
         return rc;
       }
@@ -219,7 +196,7 @@ static int wait_in_line(struct weir__pool *pool,
     }
     if (state == WEIR_WAITER_FAILED) {
       drop_place(pool, w);
-      return refuse(pool, w->code, err);
+      return weir__acquire_refuse(pool, w->code, err);
     }
     if (state == WEIR_WAITER_GRANTED) {
       drop_place(pool, w);
@@ -228,35 +205,60 @@ static int wait_in_line(struct weir__pool *pool,
       }
       int rc = requeue(pool, w);
       if (rc != 0) {
-        return refuse(pool, rc, err);
+        return weir__acquire_refuse(pool, rc, err);
       }
     }
   }
 }
 
+int weir__acquire_prepare(struct weir__pool *pool,
+                          struct weir__waiter *w,
+                          int64_t timeout_ns,
+                          struct weir_error *err) {
+  uint64_t span = timeout_ns == WEIR_TIMEOUT_POOL
+                      ? weir__pool_settings(pool)->connect_timeout_ns
+                  : timeout_ns == WEIR_TIMEOUT_NEVER ? WEIR_NEVER
+                                                     : (uint64_t)timeout_ns;
+  w->since = weir__clock_now();
+  w->deadline = weir__clock_add(w->since, span);
+  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) != 0) {
+    return weir__acquire_refuse(pool, WEIR_E_CLOSED, err);
+  }
+  if (span != 0) {
+    return WEIR_OK;
+  }
+  weir__mutex_lock(&pool->mu);
+  pool->timeouts++;
+  weir__mutex_unlock(&pool->mu);
+  return weir__explain_timeout(pool, w, err);
+}
+
+bool weir__acquire_at_once(struct weir__pool *pool, uint64_t *out_lease) {
+  uint64_t word;
+  struct weir__slot *slot = take_idle(pool, &word);
+  if (slot == NULL) {
+    return false;
+  }
+  *out_lease = weir__acquire_lease(slot, word);
+  return true;
+}
+
+/* A frame of its own: the warm path must not pay for clearing a node. */
 static int acquire_slow(struct weir__pool *pool,
                         struct weir__caller *self,
-                        uint64_t now,
-                        uint64_t timeout_ns,
+                        int64_t timeout_ns,
                         uint64_t *out_lease,
                         struct weir_error *err) {
   struct weir__waiter w;
   memset(&w, 0, sizeof w);
   w.caller = self;
-  w.since = now;
-  w.deadline = weir__clock_add(now, timeout_ns);
-  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) != 0) {
-    return refuse(pool, WEIR_E_CLOSED, err);
+  int rc = weir__acquire_prepare(pool, &w, timeout_ns, err);
+  if (rc != WEIR_OK) {
+    return rc;
   }
-  if (timeout_ns == 0) {
-    weir__mutex_lock(&pool->mu);
-    pool->timeouts++;
-    weir__mutex_unlock(&pool->mu);
-    return weir__explain_timeout(pool, &w, err);
-  }
-  int rc = enqueue(pool, &w);
+  rc = enqueue(pool, &w);
   if (rc != 0) {
-    return refuse(pool, rc, err);
+    return weir__acquire_refuse(pool, rc, err);
   }
   WEIR_POINT("waiter.queued", pool);
   return wait_in_line(pool, &w, out_lease, err);
@@ -267,15 +269,7 @@ int weir__acquire(struct weir__pool *pool,
                   int64_t timeout_ns,
                   uint64_t *out_lease,
                   struct weir_error *err) {
-  uint64_t word;
-  struct weir__slot *slot = take_idle(pool, &word);
-  if (slot != NULL) {
-    *out_lease = to_lease(slot, word);
-    return WEIR_OK;
-  }
-  uint64_t span = timeout_ns == WEIR_TIMEOUT_POOL
-                      ? weir__pool_settings(pool)->connect_timeout_ns
-                  : timeout_ns == WEIR_TIMEOUT_NEVER ? WEIR_NEVER
-                                                     : (uint64_t)timeout_ns;
-  return acquire_slow(pool, self, weir__clock_now(), span, out_lease, err);
+  return weir__acquire_at_once(pool, out_lease)
+             ? WEIR_OK
+             : acquire_slow(pool, self, timeout_ns, out_lease, err);
 }

@@ -3,6 +3,7 @@
 #ifndef WEIR_ACQUIRE_H
 #define WEIR_ACQUIRE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "caller.h"
@@ -14,5 +15,41 @@ int weir__acquire(struct weir__pool *pool,
                   int64_t timeout_ns,
                   uint64_t *out_lease,
                   struct weir_error *err);
+
+/* ---------------------------------- what blocking and submitted ones share */
+
+/* The warm path: nobody waits and an idle connection is there. */
+bool weir__acquire_at_once(struct weir__pool *pool, uint64_t *out_lease);
+
+/* A node that is to wait: its times.  WEIR_OK, or why it may not (WEIR_E_CLOSED;
+ * WEIR_E_TIMEOUT: it came without time). */
+int weir__acquire_prepare(struct weir__pool *pool,
+                          struct weir__waiter *w,
+                          int64_t timeout_ns,
+                          struct weir_error *err);
+
+/* The error of an acquire that is refused or failed with that code. */
+int weir__acquire_refuse(struct weir__pool *pool,
+                         int code,
+                         struct weir_error *err);
+
+/* Whether a connection that was idle until now may be given to a user: not any
+ * more, if it lives, or as it is because it has just been used. */
+enum weir__trust {
+  WEIR_TRUST_NONE,
+  WEIR_TRUST_LOOK,
+  WEIR_TRUST_FULL
+};
+enum weir__trust weir__acquire_trust(const struct weir__pool *pool,
+                                     const struct weir__slot *slot);
+
+/* The same, with the look: a read without waiting, no round trip.  Calls the
+ * driver.  False: it is to be retired; *word is the slot's. */
+bool weir__acquire_trusted(struct weir__pool *pool,
+                           struct weir__slot *slot,
+                           uint64_t *word);
+
+/* The handle of the lease that a slot's word says. */
+uint64_t weir__acquire_lease(const struct weir__slot *slot, uint64_t word);
 
 #endif

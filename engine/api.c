@@ -35,10 +35,12 @@ static const char *owner_of(weir_h handle) {
       [WEIR_TYPE_ROWS] = "a batch of rows",
       [WEIR_TYPE_CREDENTIAL] = "a credential",
       [WEIR_TYPE_REQUEST] = "a credential's request",
+      [WEIR_TYPE_QUEUE] = "a queue",
+      [WEIR_TYPE_OP] = "an operation",
   };
   uint32_t index;
   uint32_t generation;
-  for (int type = WEIR_TYPE_ENGINE; type <= WEIR_TYPE_REQUEST; type++) {
+  for (int type = WEIR_TYPE_ENGINE; type <= WEIR_TYPE_OP; type++) {
     if (weir__handle_split(handle, (enum weir__type)type, &index,
                            &generation)) {
       return owners[type];

@@ -43,6 +43,11 @@ struct weir__pool *weir__api_pool(weir_h handle,
                                   struct weir__caller **out_self,
                                   int *out_code);
 
+struct weir__queue;
+struct weir__queue *weir__api_queue(weir_h handle,
+                                    struct weir__caller **out_self,
+                                    int *out_code);
+
 /* The same for a call on a lease; needs weir__api_lease_leave() unless it did not
  * answer WEIR_OK. */
 struct weir__lease;

@@ -61,6 +61,7 @@ static uint64_t lease_own(struct weir__pool *pool,
   pool->connects_ok++;
   if (weir__waiter_state(w) == WEIR_WAITER_DRIVING && !pool->closed &&
       weir__slot_flags(word) == 0 && weir__slot_move(slot, &word, leased)) {
+    weir__dispatch_waited_locked(pool, w, weir__clock_now());
     won = withdraw(pool, w, WEIR_WAITER_GRANTED);
     pool->n_connecting--;
     /* One connect less under way may be leave for another. */

@@ -27,14 +27,44 @@ static bool unlist(struct weir__pool *pool, struct weir__waiter *w) {
   return driving;
 }
 
+/* The bucket of a wait: below 1 us << i. */
+static uint32_t bucket_of(uint64_t ns) {
+  uint64_t us = ns / WEIR_NS_PER_US;
+  uint32_t i = us == 0 ? 0 : 64u - (uint32_t)__builtin_clzll(us);
+  return i < WEIR_WAIT_BUCKETS ? i : WEIR_WAIT_BUCKETS - 1;
+}
+
+void weir__dispatch_waited_locked(struct weir__pool *pool,
+                                  struct weir__waiter *w,
+                                  uint64_t now) {
+  struct weir__waits *waits = &pool->waits;
+  w->waited = now > w->since ? now - w->since : 0;
+  waits->count++;
+  waits->sum_ns += w->waited;
+  waits->bucket[bucket_of(w->waited)]++;
+  waits->max_ns = w->waited > waits->max_ns ? w->waited : waits->max_ns;
+}
+
+/* It was not served after all.  The longest wait stays: this one goes on, and
+ * will be longer. */
+static void not_waited(struct weir__pool *pool, const struct weir__waiter *w)
+    WEIR_REQUIRES(pool->mu) {
+  struct weir__waits *waits = &pool->waits;
+  waits->count--;
+  waits->sum_ns -= w->waited;
+  waits->bucket[bucket_of(w->waited)]--;
+}
+
 static void grant(struct weir__pool *pool,
                   struct weir__waiter *w,
                   struct weir__slot *slot,
                   uint64_t word,
+                  uint64_t now,
                   struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
   if (unlist(pool, w)) {
     weir__growth_unclaimed_locked(pool);
   }
+  weir__dispatch_waited_locked(pool, w, now);
   w->granted = slot;
   w->granted_word = word;
   weir__waiter_decide(w, WEIR_WAITER_GRANTED, wakes);
@@ -45,6 +75,7 @@ static bool hand_over_locked(struct weir__pool *pool,
                              struct weir__waiter *w,
                              struct weir__slot *slot,
                              uint64_t *word,
+                             uint64_t now,
                              struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu) {
   uint64_t leased =
@@ -57,7 +88,7 @@ static bool hand_over_locked(struct weir__pool *pool,
   }
   weir__slot_start_lease(slot);
   pool->handovers++;
-  grant(pool, w, slot, leased, wakes);
+  grant(pool, w, slot, leased, now, wakes);
   if (weir__slot_state(*word) == WEIR_SLOT_CONNECTING) {
     pool->n_connecting--;
     weir__growth_locked(pool, wakes);
@@ -74,11 +105,12 @@ static int try_hand_over(struct weir__pool *pool,
   struct weir__wakes wakes = {.n_asleep = 0};
   int result = 0;
   weir__mutex_lock(&pool->mu);
+  uint64_t now = weir__clock_now();
   /* Those that wait in a closed pool are about to be told so. */
   struct weir__waiter *w =
-      pool->closed ? NULL : pool->strategy->heir(pool, weir__clock_now());
+      pool->closed ? NULL : pool->strategy->heir(pool, now);
   if (w != NULL) {
-    result = hand_over_locked(pool, w, slot, word, &wakes) ? 1 : -1;
+    result = hand_over_locked(pool, w, slot, word, now, &wakes) ? 1 : -1;
   }
   weir__mutex_unlock(&pool->mu);
   weir__wakes_flush(&wakes, self);
@@ -154,7 +186,7 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
       break;
     }
     weir__slot_start_lease(slot);
-    grant(pool, w, slot, word, wakes);
+    grant(pool, w, slot, word, now, wakes);
   }
 }
 
@@ -164,6 +196,50 @@ void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
     weir__growth_locked(pool, wakes);
   }
   weir__dispatch_flag_locked(pool);
+}
+
+int weir__dispatch_enqueue_locked(struct weir__pool *pool,
+                                  struct weir__waiter *w,
+                                  struct weir__wakes *wakes) {
+  if (pool->closed) {
+    return WEIR_E_CLOSED;
+  }
+  if (pool->waiting.n + pool->driving.n >=
+      weir__pool_settings(pool)->max_waiters) {
+    return WEIR_E_OVERLOADED;
+  }
+  weir__store_relaxed_u32(&w->state, WEIR_WAITER_WAITING);
+  weir__waiters_push(&pool->waiting, w);
+  weir__dispatch_flag_locked(pool);
+  /* Only now, visible to every release, look for what came free before. */
+  weir__dispatch_locked(pool, wakes);
+  return 0;
+}
+
+int weir__dispatch_requeue_locked(struct weir__pool *pool,
+                                  struct weir__waiter *w,
+                                  struct weir__wakes *wakes) {
+  not_waited(pool, w);
+  if (pool->closed) {
+    return WEIR_E_CLOSED;
+  }
+  w->slot = NULL;
+  w->granted = NULL;
+  weir__store_relaxed_u32(&w->state, WEIR_WAITER_WAITING);
+  weir__waiters_push_front(&pool->waiting, w);
+  weir__dispatch_flag_locked(pool);
+  weir__dispatch_locked(pool, wakes);
+  return 0;
+}
+
+bool weir__dispatch_leave_locked(struct weir__pool *pool,
+                                 struct weir__waiter *w) {
+  if (weir__waiter_state(w) != WEIR_WAITER_WAITING) {
+    return false;
+  }
+  weir__waiters_remove(&pool->waiting, w);
+  weir__dispatch_flag_locked(pool);
+  return true;
 }
 
 void weir__dispatch(struct weir__pool *pool, const struct weir__caller *self) {

@@ -29,6 +29,30 @@ void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes)
 /* The same for one who does not hold mu. */
 void weir__dispatch(struct weir__pool *pool, const struct weir__caller *self);
 
+/* A node at the end of the line, and served if that can be.  0, WEIR_E_CLOSED or
+ * WEIR_E_OVERLOADED.  mu held. */
+int weir__dispatch_enqueue_locked(struct weir__pool *pool,
+                                  struct weir__waiter *w,
+                                  struct weir__wakes *wakes)
+    WEIR_REQUIRES(pool->mu);
+
+/* Back in line, in front: what it was granted was not good (P4: a failed
+ * validation does not cost the place).  0 or WEIR_E_CLOSED.  mu held. */
+int weir__dispatch_requeue_locked(struct weir__pool *pool,
+                                  struct weir__waiter *w,
+                                  struct weir__wakes *wakes)
+    WEIR_REQUIRES(pool->mu);
+
+/* Out of the line, if it still waits there: true.  mu held. */
+bool weir__dispatch_leave_locked(struct weir__pool *pool,
+                                 struct weir__waiter *w)
+    WEIR_REQUIRES(pool->mu);
+
+/* Notes how long a node has waited that is served at `now`.  mu held. */
+void weir__dispatch_waited_locked(struct weir__pool *pool,
+                                  struct weir__waiter *w,
+                                  uint64_t now) WEIR_REQUIRES(pool->mu);
+
 /* Keeps WAITERS in Q as the lists are.  mu held. */
 void weir__dispatch_flag_locked(struct weir__pool *pool)
     WEIR_REQUIRES(pool->mu);

@@ -9,6 +9,7 @@
 #include "host.h"
 #include "log.h"
 #include "pool.h"
+#include "queue.h"
 #include "registry.h"
 #include "session.h"
 #include "status.h"
@@ -52,6 +53,7 @@ void weir__engine_dismantle(struct weir__engine *engine) {
   if (engine->reactor != NULL) {
     weir__reactor_stop(engine->reactor);
   }
+  weir__queue_clear_limbo(engine, true);
   while (engine->limbo != NULL) {
     struct weir__pool *next = engine->limbo->next;
     weir__pool_free(engine->limbo);
@@ -211,7 +213,9 @@ static void clear_limbo(struct weir__engine *engine) {
   while (pool != NULL) {
     struct weir__pool *next = pool->next;
     if (weir__caller_count(pool->retired, NULL, engine->turner) == 0 &&
-        weir__load_seq_u32(&pool->tend_posted) == 0) {
+        weir__load_seq_u32(&pool->tend_posted) == 0 &&
+        weir__load_seq_u32(&pool->stirs) == 0 &&
+        weir__load_acquire_u32(&pool->entries) == 0) {
       weir__pool_free(pool);
     } else {
       weir__mutex_lock(&engine->mu);
@@ -258,6 +262,7 @@ void weir__engine_forget_all(void) {
     for (const struct weir__pool *p = e->pools; p != NULL; p = p->next) {
       forget_sessions(p);
     }
+    weir__queue_forget_all(e);
     if (e->reactor != NULL) {
       weir__reactor_forget(e->reactor);
     }

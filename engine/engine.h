@@ -20,6 +20,7 @@
 
 struct weir__credential;
 struct weir__pool;
+struct weir__queue;
 struct weir__registry;
 
 struct weir__engine {
@@ -41,11 +42,14 @@ struct weir__engine {
   struct weir__pool *limbo;  /* buried, to be freed; guarded by mu */
   /* Whoever is inside weir_engine_turn(), running the loop; the reactor's. */
   struct weir__caller *turner;
+  struct weir__queue *queues;      /* not yet ended; guarded by mu */
+  struct weir__queue *queue_limbo; /* ended, to be freed; guarded by mu */
   bool closing; /* guarded by mu: no pool is opened any more */
   struct weir__credential
       *credentials;        /* guarded by credential.c's mutex, as */
   bool credentials_closed; /* is this: none is opened any more */
-  /* Sessions alive, and a word that changes when one ends or a pool empties:
+  /* Sessions alive, and a word that changes when one ends, a pool empties or a queue
+   * ends:
    * what shutdown waits on. */
   _Atomic uint32_t sessions;
   _Atomic uint32_t quiet;

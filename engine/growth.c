@@ -6,11 +6,13 @@
 #include "close.h"
 #include "dispatch.h"
 #include "engine.h"
+#include "explain.h"
 #include "op.h"
 #include "remote.h"
 #include "session.h"
 #include "status.h"
 #include "strategy.h"
+#include "submit.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/mem.h"
@@ -106,16 +108,25 @@ static void ask_to_look_again(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
   }
 }
 
+/* The oldest that can open for itself. */
+static struct weir__waiter *first_blocking(const struct weir__pool *pool) {
+  struct weir__waiter *w = pool->waiting.first;
+  while (w != NULL && w->caller == NULL) {
+    w = w->next;
+  }
+  return w;
+}
+
 static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu) {
   uint64_t now = pool->waiting.first == NULL ? 0 : weir__clock_now();
-  while (pool->waiting.first != NULL && weir__wakes_room(wakes) &&
-         pool->strategy->may_open(pool)) {
+  while (pool->waiting.n != pool->waiting.n_submitted &&
+         weir__wakes_room(wakes) && pool->strategy->may_open(pool)) {
     if (pool->strategy->enough(pool, now)) {
       ask_to_look_again(pool);
       return;
     }
-    struct weir__waiter *w = pool->waiting.first;
+    struct weir__waiter *w = first_blocking(pool);
     struct weir__slot *slot = take_empty(pool);
     if (slot == NULL) {
       if (pool->n_open == 0) {
@@ -130,6 +141,15 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
   }
 }
 
+/* Whether a connect is to be begun for a submitted waiter: each has one that nobody
+ * drives. */
+static bool wants_connect(const struct weir__pool *pool) {
+  uint32_t unclaimed = pool->n_connecting - pool->driving.n;
+  return pool->waiting.n_submitted > unclaimed && !pool->no_places &&
+         pool->n_open < weir__pool_settings(pool)->max_pool_size &&
+         pool->strategy->may_open(pool);
+}
+
 static bool below_min(const struct weir__pool *pool) {
   uint32_t min = weir__pool_settings(pool)->min_pool_size;
   return pool->n_open - pool->n_closing < min;
@@ -140,12 +160,33 @@ void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
     return;
   }
   give_to_waiters(pool, wakes);
+  if (wants_connect(pool)) {
+    weir__tend(pool);
+  }
   if (pool->waiting.n != 0 && pool->n_closing != 0) {
     weir__tend(pool); /* places that are closing are wanted now */
   }
   if (below_min(pool) && pool->n_filling < FILLING_MAX && !pool->resting) {
     weir__tend(pool);
   }
+}
+
+/* Claims one place for a submitted waiter. */
+static struct weir__slot *take_for_submitted(struct weir__pool *pool) {
+  struct weir__wakes wakes = {.n_asleep = 0};
+  struct weir__slot *slot = NULL;
+  weir__mutex_lock(&pool->mu);
+  if (!pool->closed && wants_connect(pool)) {
+    slot = take_empty(pool);
+    pool->no_places = slot == NULL;
+    if (slot == NULL && pool->n_open == 0) {
+      refuse_waiters(pool, &wakes);
+      weir__dispatch_flag_locked(pool);
+    }
+  }
+  weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, NULL);
+  return slot;
 }
 
 /* Claims one place for Min Pool Size. */
@@ -192,6 +233,16 @@ void weir__growth_drop(struct weir__pool *pool, struct weir__slot *slot) {
   give_back(pool, slot);
 }
 
+static void connect_error(struct weir_drv_hconn *session,
+                          struct weir_error *err) {
+  if (session->expired) {
+    weir__error_from_driver(err, &session->error, WEIR_E_TIMEOUT,
+                            WEIR_PHASE_CONNECT);
+  } else {
+    weir__explain_connect(session, err);
+  }
+}
+
 static void rest(struct weir__pool *pool, uint64_t ns) WEIR_REQUIRES(pool->mu) {
   uint64_t until = weir__clock_add(weir__clock_now(), ns);
   if (!pool->resting || pool->fill_not_before < until) {
@@ -234,8 +285,41 @@ static void begin_fill(struct weir_drv_hconn *session) {
                   fill_ended);
 }
 
+static void submitted_ended(struct weir_drv_hconn *session) {
+  if (session->status != WEIR_DRV_DONE || !session->usable) {
+    struct weir_error err = {.struct_size = sizeof err};
+    connect_error(session, &err);
+    weir__submit_fail_one(session->pool, &err);
+  }
+  weir__growth_opened(session);
+}
+
+static void begin_submitted(struct weir_drv_hconn *session) {
+  weir__remote_go(session, weir__op_connect(session, session->limit),
+                  submitted_ended);
+}
+
+static void open_for_submitted(struct weir__pool *pool, uint64_t now) {
+  struct weir__slot *slot;
+  while ((slot = take_for_submitted(pool)) != NULL) {
+    struct weir_drv_hconn *session =
+        weir__session_new(pool->engine, pool, slot);
+    if (session == NULL) {
+      struct weir_error err = {.struct_size = sizeof err};
+      (void)weir__error_set(&err, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
+                            "no memory for a connection");
+      weir__submit_fail_one(pool, &err);
+      weir__growth_abandon(pool, slot, &err);
+      return;
+    }
+    session->limit = weir__growth_limit(pool, now);
+    weir__remote_post(session, begin_submitted);
+  }
+}
+
 void weir__growth_fill(struct weir__pool *pool) {
   uint64_t now = weir__clock_now();
+  open_for_submitted(pool, now);
   weir__mutex_lock(&pool->mu);
   /* Once the pause is over it is the ends of connects and the comings and goings
    * of waiters that bring us back here. */
@@ -272,9 +356,7 @@ void weir__growth_failed(struct weir__pool *pool,
 
 static void note_failure(struct weir_drv_hconn *session) {
   struct weir_error err = {.struct_size = sizeof err};
-  weir__error_from_driver(&err, &session->error,
-                          session->expired ? WEIR_E_TIMEOUT : WEIR_E_FAIL,
-                          WEIR_PHASE_CONNECT);
+  connect_error(session, &err);
   weir__growth_failed(session->pool, &err);
 }
 
@@ -357,6 +439,7 @@ void weir__growth_emptied(struct weir__slot *slot) {
   WEIR_ASSERT(pool->n_closing > 0 && pool->n_open > 0); /* P8 */
   pool->n_closing--;
   pool->n_open--;
+  pool->no_places = false;
   weir__bits_set(&pool->empties, slot->index);
   weir__dispatch_locked(pool, &wakes);
   bool last = pool->closed && pool->n_open == 0;

@@ -111,19 +111,25 @@ static int take_index_locked(struct table *t, uint32_t *out_index) {
   return 0;
 }
 
+static uint64_t arm(struct entry *e,
+                    enum weir__type type,
+                    uint32_t index,
+                    void *object) {
+  uint64_t generation = weir__load_relaxed_u64(&e->key) >> 1;
+  /* Release: who reads this object finds that the key of the last is over. */
+  atomic_store_explicit(&e->object, object, memory_order_release);
+  /* Release: publishes the object to the acquire in find. */
+  weir__store_release_u64(&e->key, generation << 1 | 1);
+  return weir__handle_make(type, index, (uint32_t)generation);
+}
+
 int weir__handle_new(enum weir__type type, void *object, uint64_t *out_handle) {
   struct table *t = table_of(type);
   uint32_t index = 0;
   weir__mutex_lock(&lock);
   int rc = take_index_locked(t, &index);
   if (rc == 0) {
-    struct entry *e = made_entry(t, index);
-    uint64_t generation = weir__load_relaxed_u64(&e->key) >> 1;
-    /* Release: who reads this object finds that the key of the last is over. */
-    atomic_store_explicit(&e->object, object, memory_order_release);
-    /* Release: publishes the object to the acquire in find. */
-    weir__store_release_u64(&e->key, generation << 1 | 1);
-    *out_handle = weir__handle_make(type, index, (uint32_t)generation);
+    *out_handle = arm(made_entry(t, index), type, index, object);
   }
   weir__mutex_unlock(&lock);
   return rc;
@@ -151,6 +157,23 @@ static uint32_t next_generation(uint64_t key) {
   return g == 0 ? 1 : g; /* 0 would make handle 0 of type 0 thinkable */
 }
 
+/* Makes a good handle stale. */
+static void disarm(struct entry *e) {
+  uint64_t key = weir__load_relaxed_u64(&e->key);
+  WEIR_ASSERT((key & 1) != 0);
+  weir__store_release_u64(&e->key, (uint64_t)next_generation(key) << 1);
+}
+
+static void give_index_back_locked(struct table *t, uint32_t index) {
+  made_entry(t, index)->next_free = 0;
+  if (t->last_free == 0) {
+    t->first_free = index + 1;
+  } else {
+    made_entry(t, t->last_free - 1)->next_free = index + 1;
+  }
+  t->last_free = index + 1;
+}
+
 void *weir__handle_take(uint64_t handle, enum weir__type type) {
   uint32_t index;
   uint32_t generation;
@@ -167,17 +190,32 @@ void *weir__handle_take(uint64_t handle, enum weir__type type) {
   uint64_t key = weir__load_relaxed_u64(&e->key);
   if ((key & 1) != 0 && (uint32_t)(key >> 1) == generation) {
     object = atomic_load_explicit(&e->object, memory_order_relaxed);
-    weir__store_release_u64(&e->key, (uint64_t)next_generation(key) << 1);
-    e->next_free = 0;
-    if (t->last_free == 0) {
-      t->first_free = index + 1;
-    } else {
-      made_entry(t, t->last_free - 1)->next_free = index + 1;
-    }
-    t->last_free = index + 1;
+    disarm(e);
+    give_index_back_locked(t, index);
   }
   weir__mutex_unlock(&lock);
   return object;
+}
+
+int weir__handle_reserve(enum weir__type type, uint32_t *out_index) {
+  weir__mutex_lock(&lock);
+  int rc = take_index_locked(table_of(type), out_index);
+  weir__mutex_unlock(&lock);
+  return rc;
+}
+
+uint64_t weir__handle_arm(enum weir__type type, uint32_t index, void *object) {
+  return arm(made_entry(table_of(type), index), type, index, object);
+}
+
+void weir__handle_disarm(enum weir__type type, uint32_t index) {
+  disarm(made_entry(table_of(type), index));
+}
+
+void weir__handle_unreserve(enum weir__type type, uint32_t index) {
+  weir__mutex_lock(&lock);
+  give_index_back_locked(table_of(type), index);
+  weir__mutex_unlock(&lock);
 }
 
 /* Takes no lock: another thread of the parent may have held it at the fork.  The

@@ -53,6 +53,20 @@ void *weir__handle_find(uint64_t handle, enum weir__type type);
  * others. */
 void *weir__handle_take(uint64_t handle, enum weir__type type);
 
+/* For objects that come and go faster than the table's lock allows: an index of
+ * the table whose handle is made good and stale by its owner alone, without a lock
+ * and without failing.  Returns 0, WEIR_E_SPACE or WEIR_E_NOMEM. */
+int weir__handle_reserve(enum weir__type type, uint32_t *out_index);
+
+/* Makes the handle of a reserved index good, for object; returns it. */
+uint64_t weir__handle_arm(enum weir__type type, uint32_t index, void *object);
+
+/* Makes it stale. */
+void weir__handle_disarm(enum weir__type type, uint32_t index);
+
+/* Gives a reserved index back; its handle is stale. */
+void weir__handle_unreserve(enum weir__type type, uint32_t index);
+
 /* In a forked child: makes every handle stale. */
 void weir__handle_forget_all(void);
 

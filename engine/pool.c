@@ -249,6 +249,15 @@ static uint32_t state_of(const struct weir__pool *pool) {
                           : WEIR_POOL_OPEN;
 }
 
+static void tell_waits(const struct weir__waits *waits,
+                       struct weir_pool_stats *out) {
+  _Static_assert(sizeof out->wait_bucket == sizeof waits->bucket, "buckets");
+  out->wait_count = waits->count;
+  out->wait_sum_ns = waits->sum_ns;
+  out->wait_max_ns = waits->max_ns;
+  memcpy(out->wait_bucket, waits->bucket, sizeof out->wait_bucket);
+}
+
 void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   struct weir__pool_census census;
   weir__mutex_lock(&pool->mu);
@@ -263,6 +272,8 @@ void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   out->effective_max = pool->max_now;
   out->generation = weir__q_generation(weir__load_relaxed_u64(&pool->q));
   out->state = state_of(pool);
+  out->cancelled = pool->cancelled;
+  tell_waits(&pool->waits, out);
   out->max_size = weir__pool_settings(pool)->max_pool_size;
   out->min_size = weir__pool_settings(pool)->min_pool_size;
   weir__mutex_unlock(&pool->mu);

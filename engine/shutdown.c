@@ -15,7 +15,9 @@
 #include "engine.h"
 #include "growth.h"
 #include "handle.h"
+#include "lease.h"
 #include "pool.h"
+#include "queue.h"
 #include "session.h"
 #include "status.h"
 #include "sys/clock.h"
@@ -35,20 +37,29 @@ static void shut_pools(struct weir__engine *engine) {
   weir__mutex_unlock(&engine->mu);
 }
 
-static bool all_gone(struct weir__engine *engine) {
+static bool pools_gone(struct weir__engine *engine) {
   weir__mutex_lock(&engine->mu);
   bool none = engine->pools == NULL;
   weir__mutex_unlock(&engine->mu);
   return none && weir__load_seq_u32(&engine->sessions) == 0;
 }
 
+/* Queues end when nobody sleeps in them any more. */
+static bool all_gone(struct weir__engine *engine) {
+  weir__mutex_lock(&engine->mu);
+  bool none = engine->queues == NULL;
+  weir__mutex_unlock(&engine->mu);
+  return none && pools_gone(engine);
+}
+
 /* Without a reactor thread this is where the loop runs (reactor_turn.c). */
 static bool await_gone(struct weir__engine *engine,
                        struct weir__caller *self,
+                       bool (*gone)(struct weir__engine *engine),
                        uint64_t deadline) {
   for (;;) {
     uint32_t seen = weir__load_acquire_u32(&engine->quiet);
-    if (all_gone(engine)) {
+    if (gone(engine)) {
       return true;
     }
     if (weir__clock_now() >= deadline) {
@@ -94,11 +105,7 @@ static void interrupt(struct weir__slot *slot) {
       (state == WEIR_SLOT_LEASED || state == WEIR_SLOT_CONNECTING)) {
     weir__streams_interrupt(&session->streams);
   }
-  struct weir__caller *driver =
-      atomic_load_explicit(&slot->driver, memory_order_seq_cst);
-  if (driver != NULL) {
-    weir__caller_kick(driver);
-  }
+  weir__lease_stir(slot);
 }
 
 static void revoke_pool(struct weir__pool *pool) {
@@ -134,7 +141,7 @@ static void *bury_late(void *arg) {
   if (weir__caller_enter(&self) == WEIR_OK) {
     atomic_store_explicit(&self->engine, engine, memory_order_relaxed);
   }
-  (void)await_gone(engine, self, WEIR_NEVER);
+  (void)await_gone(engine, self, all_gone, WEIR_NEVER);
   (void)weir__caller_await(weir__caller_retire(), engine, self, WEIR_NEVER);
   weir__engine_dismantle(engine);
   if (self != NULL) {
@@ -165,14 +172,16 @@ int weir__engine_shutdown(struct weir__engine *engine,
                           struct weir_error *err) {
   shut_pools(engine);
   weir__credential_close_all(engine);
-  if (!await_gone(engine, self, deadline)) {
+  if (!await_gone(engine, self, pools_gone, deadline)) {
     revoke_all(engine);
   }
+  /* Until now completions could be taken, and leases that they bring released. */
+  weir__queue_close_all(engine);
   uint64_t last = weir__clock_add(
       deadline == WEIR_NEVER ? weir__clock_now() : deadline, LAST_CALL_NS);
   uint64_t soon = weir__clock_add(weir__clock_now(), LAST_CALL_NS);
   last = last > soon ? last : soon;
-  bool gone = await_gone(engine, self, last);
+  bool gone = await_gone(engine, self, all_gone, last);
   /* An epoch of now: leases could be given back until now, by calls that began
    * after the shutdown did and may still be on their way out. */
   uint32_t inside =

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "engine.h"
+#include "submit.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/point.h"
@@ -18,6 +19,7 @@ void weir__waiters_push(struct weir__waiters *list, struct weir__waiter *w) {
   }
   list->last = w;
   list->n++;
+  list->n_submitted += w->caller == NULL;
 }
 
 void weir__waiters_push_front(struct weir__waiters *list,
@@ -31,6 +33,7 @@ void weir__waiters_push_front(struct weir__waiters *list,
   }
   list->first = w;
   list->n++;
+  list->n_submitted += w->caller == NULL;
 }
 
 void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w) {
@@ -46,19 +49,44 @@ void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w) {
     w->next->prev = w->prev;
   }
   list->n--;
+  list->n_submitted -= w->caller == NULL;
+}
+
+static void note_submitted(struct weir__wakes *wakes, struct weir__waiter *w) {
+  w->next = NULL;
+  if (wakes->first_submitted == NULL) {
+    wakes->first_submitted = w;
+  } else {
+    wakes->last_submitted->next = w;
+  }
+  wakes->last_submitted = w;
 }
 
 void weir__waiter_decide(struct weir__waiter *w,
                          enum weir__waiter_state state,
                          struct weir__wakes *wakes) {
   struct weir__caller *caller = w->caller;
-  if (weir__load_relaxed_u32(&w->state) == WEIR_WAITER_DRIVING) {
+  if (caller == NULL) {
+    WEIR_ASSERT(state != WEIR_WAITER_DRIVING);
+    note_submitted(wakes, w);
+  } else if (weir__load_relaxed_u32(&w->state) == WEIR_WAITER_DRIVING) {
     wakes->polling[wakes->n_polling++] = caller;
   } else {
     wakes->asleep[wakes->n_asleep++] = caller;
   }
   /* Release: publishes slot, granted and code.  The node may be gone now. */
   weir__store_release_u32(&w->state, (uint32_t)state);
+}
+
+static void post_submitted(struct weir__wakes *wakes) {
+  struct weir__waiter *w = wakes->first_submitted;
+  wakes->first_submitted = NULL;
+  while (w != NULL) {
+    struct weir__waiter *next = w->next; /* w may be gone afterwards */
+    WEIR_POINT("submit.decided.locked", w);
+    weir__submit_decided(w);
+    w = next;
+  }
 }
 
 void weir__wakes_flush(struct weir__wakes *wakes,
@@ -76,6 +104,7 @@ void weir__wakes_flush(struct weir__wakes *wakes,
   }
   wakes->n_asleep = 0;
   wakes->n_polling = 0;
+  post_submitted(wakes);
 }
 
 enum weir__waiter_state weir__waiter_sleep(struct weir__waiter *w) {

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* waiter.h - who waits: an acquire in line, in the memory of its caller.
+/* waiter.h - who waits: an acquire in line, in the memory of its caller or of an
+ * entry of a queue.
  *
  * A node is in one of two lists of its pool, each first come, first served:
- * `waiting` (asleep) or `driving` (opening a connection of its own).  Whoever
- * holds the pool's mutex may take a node out of its list and decide it; the
- * decision is the store of `state`, after which the node is its caller's and may
- * be gone.  So the one to be woken is noted before the store, in a struct
- * weir__wakes, and woken after the mutex is free. */
+ * `waiting` (asleep, or submitted) or `driving` (opening a connection of its own,
+ * which a submitted one never does).  Whoever holds the pool's mutex may take a
+ * node out of its list and decide it; the decision is the store of `state`, after
+ * which the node is its caller's and may be gone.  So the one to be woken is noted
+ * before the store, in a struct weir__wakes, and woken after the mutex is free.
+ *
+ * A submitted node (no caller) is not gone before its completion has been posted,
+ * and nobody but the one who decided it posts: so the nodes themselves are noted,
+ * in a list by their `next`, and posted after the mutex is free. */
 #ifndef WEIR_WAITER_H
 #define WEIR_WAITER_H
 
@@ -36,12 +41,14 @@ struct weir__waiter {
   struct weir__slot *slot; /* to be opened by this caller, not yet begun */
   struct weir__slot *granted;
   uint64_t granted_word;
+  uint64_t waited; /* until it was granted, as the pool's sums have it */
 };
 
 struct weir__waiters {
   struct weir__waiter *first;
   struct weir__waiter *last;
   uint32_t n;
+  uint32_t n_submitted; /* of them, those without a caller */
 };
 
 void weir__waiters_push(struct weir__waiters *list, struct weir__waiter *w);
@@ -56,6 +63,8 @@ struct weir__wakes {
   struct weir__caller *polling[WEIR_WAKES_MAX];
   uint32_t n_asleep;
   uint32_t n_polling;
+  struct weir__waiter *first_submitted; /* in the order of their decisions */
+  struct weir__waiter *last_submitted;
 };
 
 /* True if another decision could still be noted. */
@@ -68,7 +77,8 @@ void weir__waiter_decide(struct weir__waiter *w,
                          enum weir__waiter_state state,
                          struct weir__wakes *wakes);
 
-/* Wakes everyone noted but self.  Mutex not held. */
+/* Wakes everyone noted but self and posts what was submitted.  The pool's mutex is
+ * not held, nor any of rank LEAF; others may be. */
 void weir__wakes_flush(struct weir__wakes *wakes,
                        const struct weir__caller *self);
 
