@@ -238,6 +238,8 @@ bool weir__dispatch_leave_locked(struct weir__pool *pool,
     return false;
   }
   weir__waiters_remove(&pool->waiting, w);
+  /* Others may ask for it after the mutex is free: a cancellation, a timer. */
+  weir__store_release_u32(&w->state, WEIR_WAITER_FAILED);
   weir__dispatch_flag_locked(pool);
   return true;
 }

@@ -169,6 +169,7 @@ static int submit_slow(struct weir__pool *pool,
     return weir__queue_refuse(queue, err);
   }
   uint64_t op = e->handle;
+  WEIR_POINT("submit.reserved", e);
   e->waiter.since = times.since;
   e->waiter.deadline = times.deadline;
   rc = enqueue(e, self);
@@ -239,7 +240,6 @@ void weir__submit_fail_one(struct weir__pool *pool,
     for (w = pool->waiting.first; w->caller != NULL; w = w->next) {
     }
     (void)weir__dispatch_leave_locked(pool, w);
-    weir__store_release_u32(&w->state, WEIR_WAITER_FAILED);
   }
   weir__mutex_unlock(&pool->mu);
   if (w != NULL) {
