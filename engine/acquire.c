@@ -77,7 +77,7 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
                                     uint64_t *out_word) {
   for (;;) {
     uint64_t q = weir__load_seq_u64(&pool->q);
-    if ((q & WEIR_Q_FLAGS) != 0) {
+    if ((q & WEIR_Q_HALT) != 0) {
       return NULL;
     }
     struct weir__slot *slot =
@@ -98,6 +98,12 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
 }
 
 static int refuse(struct weir__pool *pool, int code, struct weir_error *err) {
+  if (code == WEIR_E_CLOSED &&
+      (weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) == 0) {
+    return weir__error_set(err, code, WEIR_PHASE_QUEUE,
+                           "the pool is draining; weir_pool_resume() has it "
+                           "take callers again");
+  }
   if (code == WEIR_E_CLOSED) {
     return weir__error_set(err, code, WEIR_PHASE_QUEUE,
                            "the pool is closed; open it again");
@@ -124,7 +130,7 @@ static int enqueue(struct weir__pool *pool, struct weir__waiter *w) {
   struct weir__wakes wakes = {.n_asleep = 0};
   int rc = 0;
   weir__mutex_lock(&pool->mu);
-  if (pool->closed) {
+  if (pool->closed || pool->draining) {
     rc = WEIR_E_CLOSED;
   } else if (pool->waiting.n + pool->driving.n >=
              weir__pool_settings(pool)->max_waiters) {
@@ -245,7 +251,7 @@ static int acquire_slow(struct weir__pool *pool,
   w.caller = self;
   w.since = now;
   w.deadline = weir__clock_add(now, timeout_ns);
-  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) != 0) {
+  if ((weir__load_seq_u64(&pool->q) & (WEIR_Q_CLOSED | WEIR_Q_DRAINING)) != 0) {
     return refuse(pool, WEIR_E_CLOSED, err);
   }
   if (timeout_ns == 0) {

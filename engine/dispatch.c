@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "control.h"
 #include "growth.h"
 #include "session.h"
 #include "strategy.h"
@@ -75,8 +76,9 @@ static int try_hand_over(struct weir__pool *pool,
   int result = 0;
   weir__mutex_lock(&pool->mu);
   /* Those that wait in a closed pool are about to be told so. */
-  struct weir__waiter *w =
-      pool->closed ? NULL : pool->strategy->heir(pool, weir__clock_now());
+  struct weir__waiter *w = weir__control_grants_locked(pool)
+                               ? pool->strategy->heir(pool, weir__clock_now())
+                               : NULL;
   if (w != NULL) {
     result = hand_over_locked(pool, w, slot, word, &wakes) ? 1 : -1;
   }
@@ -111,7 +113,11 @@ bool weir__publish(struct weir__pool *pool,
   uint32_t generation = weir__slot_generation(*word);
   uint64_t idle =
       weir__slot_word(WEIR_SLOT_IDLE, 0, generation, weir__slot_lease(*word));
-  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
+  uint64_t q = weir__load_seq_u64(&pool->q);
+  if ((q & WEIR_Q_SURPLUS) != 0 && weir__control_shed(pool, slot, *word)) {
+    return true;
+  }
+  if ((q & WEIR_Q_WAITERS) != 0) {
     int handed = try_hand_over(pool, slot, word, self);
     if (handed != 0) {
       return handed > 0;
@@ -127,9 +133,12 @@ bool weir__publish(struct weir__pool *pool,
    * that came later finds the slot.  Whoever cleared or closed the pool before
    * the slot was idle has not seen it, so it is retired here, by its word: its
    * bit may be away for a moment (idle.c). */
-  uint64_t q = weir__load_seq_u64(&pool->q);
-  if ((q & WEIR_Q_CLOSED) != 0 || weir__q_generation(q) != generation) {
+  q = weir__load_seq_u64(&pool->q);
+  if ((q & (WEIR_Q_CLOSED | WEIR_Q_DRAINING)) != 0 ||
+      weir__q_generation(q) != generation) {
     (void)weir__growth_retire(slot, &idle);
+  } else if ((q & WEIR_Q_SURPLUS) != 0) {
+    (void)weir__control_shed(pool, slot, idle);
   }
   if ((q & WEIR_Q_FLAGS) != 0) {
     weir__dispatch(pool, self);
@@ -159,9 +168,10 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
 }
 
 void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
-  if (!pool->closed) {
+  if (weir__control_grants_locked(pool)) {
     serve_locked(pool, wakes);
     weir__growth_locked(pool, wakes);
+    weir__control_give_up_locked(pool, wakes);
   }
   weir__dispatch_flag_locked(pool);
 }
