@@ -170,7 +170,7 @@ void weir__change_reap(struct weir__pool *pool) {
   weir__mutex_unlock(&pool->mu);
   while (block != NULL) {
     struct weir__settings_block *older = block->older;
-    if (weir__caller_count(block->retired, NULL) == 0) {
+    if (weir__caller_count(block->retired, NULL, NULL) == 0) {
       weir__mem_free(block);
     } else {
       weir__mutex_lock(&pool->mu);

@@ -5,12 +5,12 @@
 
 #include "close.h"
 #include "dispatch.h"
+#include "engine.h"
 #include "growth.h"
 #include "revoke.h"
 #include "session.h"
 #include "status.h"
 #include "sys/clock.h"
-#include "sys/park.h"
 #include "tend.h"
 
 /* After the grace of a drain and Close Timeout: time for interrupted calls to come
@@ -42,7 +42,7 @@ void weir__control_tell(struct weir__pool *pool) {
     (void)weir__add_acq_rel_u32(&pool->news, 1);
   }
   for (uint32_t i = 0; i < n; i++) {
-    weir__unpark(&pool->news);
+    weir__engine_unpark(pool->engine, &pool->news);
   }
 }
 
@@ -50,8 +50,7 @@ void weir__control_await(struct weir__pool *pool,
                          struct weir__caller *self,
                          uint32_t seen,
                          uint64_t deadline) {
-  (void)self;
-  (void)weir__park(&pool->news, seen, deadline);
+  (void)weir__engine_park(pool->engine, self, &pool->news, seen, deadline);
 }
 
 /* -------------------------------------------------------- pause and resume */

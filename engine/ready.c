@@ -20,6 +20,7 @@ struct wait {
   struct weir__pool *pool;
   struct weir__caller *self;
   uint64_t deadline;
+  uint64_t next;   /* not before that: another connect of its own */
   uint64_t failed; /* pool->connects_failed that is known */
   bool strict;     /* any failure ends it */
 };
@@ -120,21 +121,17 @@ static int loop(struct wait *w, struct weir_error *err) {
     if (now >= w->deadline) {
       return tell_late(&p, w->pool, err);
     }
-    uint64_t until = w->deadline;
-    if (p.open == 0) {
+    if (p.open == 0 && now >= w->next) {
       int rc = open_one(w, err);
-      if (rc == WEIR_OK) {
-        continue;
-      }
-      if (rc != WEIR_PENDING) {
+      if (rc != WEIR_OK && rc != WEIR_PENDING) {
         return rc;
       }
-      until = weir__clock_add(weir__clock_now(), PAUSE_NS);
-      until = until < w->deadline ? until : w->deadline;
-    } else {
-      weir__tend(w->pool); /* which fills it */
+      w->next = weir__clock_add(weir__clock_now(), PAUSE_NS);
+      continue;
     }
-    weir__control_await(w->pool, w->self, p.seen, until);
+    weir__tend(w->pool); /* which fills it */
+    bool soon = p.open == 0 && w->next < w->deadline;
+    weir__control_await(w->pool, w->self, p.seen, soon ? w->next : w->deadline);
   }
 }
 
