@@ -105,6 +105,7 @@ struct weir__pool {
   bool closed;
   bool paused;
   bool draining;
+  bool cut;          /* the grace of a drain has passed */
   bool lazy;         /* Startup=lazy, and nobody has asked yet */
   uint32_t drains;   /* grows when a drain is ended by a resume */
   uint32_t max_now;  /* Max Pool Size, or less: weir__pool_limit_locked() */

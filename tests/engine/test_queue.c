@@ -112,7 +112,7 @@ Test(queue, frees_closed_pools_though_a_taker_sleeps, .timeout = 10) {
   weir_h queue = queue_of(&f, 1);
   taker_start(&takers[0], queue, WEIR_TIMEOUT_NEVER);
   cr_assert_eq(virtual_clock_wait_parked(1), 0);
-  cr_assert_eq(weir__caller_count(weir__caller_retire(), NULL), 0);
+  cr_assert_eq(weir__caller_count(weir__caller_retire(), NULL, NULL), 0);
   cr_assert_eq(weir_queue_wake(queue), WEIR_OK);
   cr_assert_eq(taker_join(&takers[0]), WEIR_E_CANCELLED);
   fixture_close(&f);
