@@ -79,7 +79,7 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
                                     uint64_t *out_word) {
   for (;;) {
     uint64_t q = weir__load_seq_u64(&pool->q);
-    if ((q & WEIR_Q_FLAGS) != 0) {
+    if ((q & WEIR_Q_HALT) != 0) {
       return NULL;
     }
     struct weir__slot *slot =
@@ -102,6 +102,12 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
 int weir__acquire_refuse(struct weir__pool *pool,
                          int code,
                          struct weir_error *err) {
+  if (code == WEIR_E_CLOSED &&
+      (weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) == 0) {
+    return weir__error_set(err, code, WEIR_PHASE_QUEUE,
+                           "the pool is draining; weir_pool_resume() has it "
+                           "take callers again");
+  }
   if (code == WEIR_E_CLOSED) {
     return weir__error_set(err, code, WEIR_PHASE_QUEUE,
                            "the pool is closed; open it again");
@@ -221,7 +227,7 @@ int weir__acquire_prepare(struct weir__pool *pool,
                                                      : (uint64_t)timeout_ns;
   w->since = weir__clock_now();
   w->deadline = weir__clock_add(w->since, span);
-  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) != 0) {
+  if ((weir__load_seq_u64(&pool->q) & (WEIR_Q_CLOSED | WEIR_Q_DRAINING)) != 0) {
     return weir__acquire_refuse(pool, WEIR_E_CLOSED, err);
   }
   if (span != 0) {

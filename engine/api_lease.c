@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "api.h"
+#include "api_exec.h"
 #include "exec.h"
 #include "handle.h"
 #include "lease.h"
@@ -99,6 +100,15 @@ static int check_exec(const char *sql,
   return weir__params_check(opts, err);
 }
 
+int weir__api_exec_opts(const char *sql,
+                        uint64_t sql_len,
+                        const struct weir_exec_opts *opts,
+                        struct weir_exec_opts *out_own,
+                        struct weir_error *err) {
+  int rc = weir__api_opts(opts, out_own, sizeof *out_own, err);
+  return rc == WEIR_OK ? check_exec(sql, sql_len, out_own, err) : rc;
+}
+
 int32_t weir_exec(weir_h handle,
                   const char *sql,
                   uint64_t sql_len,
@@ -107,10 +117,7 @@ int32_t weir_exec(weir_h handle,
   struct weir__caller *self;
   struct weir__lease lease;
   struct weir_exec_opts own;
-  int rc = weir__api_opts(opts, &own, sizeof own, err);
-  if (rc == WEIR_OK) {
-    rc = check_exec(sql, sql_len, &own, err);
-  }
+  int rc = weir__api_exec_opts(sql, sql_len, opts, &own, err);
   if (rc != WEIR_OK) {
     return rc;
   }
@@ -126,17 +133,29 @@ int32_t weir_exec(weir_h handle,
 /* A struct weir_item before notices told more than their line. */
 #define ITEM_SIZE_FIRST offsetof(struct weir_item, state)
 
+int weir__api_item(const struct weir_item *item,
+                   struct weir_item *out_own,
+                   struct weir_error *err) {
+  if (item == NULL || item->struct_size < ITEM_SIZE_FIRST) {
+    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
+                           "out is NULL or its struct_size too small");
+  }
+  *out_own = (struct weir_item){.struct_size = sizeof *out_own,
+                                .row_count = UINT64_MAX};
+  return WEIR_OK;
+}
+
 int32_t weir_next(weir_h handle,
                   struct weir_item *out,
                   struct weir_error *err) {
   struct weir__caller *self;
   struct weir__lease lease;
-  struct weir_item item = {.struct_size = sizeof item, .row_count = UINT64_MAX};
-  if (out == NULL || out->struct_size < ITEM_SIZE_FIRST) {
-    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
-                           "out is NULL or its struct_size too small");
+  struct weir_item item;
+  int rc = weir__api_item(out, &item, err);
+  if (rc != WEIR_OK) {
+    return rc;
   }
-  int rc = weir__api_lease(handle, &self, &lease);
+  rc = weir__api_lease(handle, &self, &lease);
   if (rc != WEIR_OK) {
     return weir__api_refuse_handle(rc, handle, WEIR_TYPE_LEASE, err);
   }

@@ -2,6 +2,7 @@
 #include "weir_driver.h"
 
 #include "api.h"
+#include "api_exec.h"
 #include "lease.h"
 #include "status.h"
 #include "txn.h"
@@ -20,13 +21,18 @@ static int run(weir_h handle,
   return rc;
 }
 
-int32_t weir_begin(weir_h lease, int32_t isolation, struct weir_error *err) {
-  struct weir__txn txn = {.verb = WEIR_DRV_TX_BEGIN, .isolation = isolation};
+int weir__api_isolation(int32_t isolation, struct weir_error *err) {
   if (isolation < WEIR_ISO_DEFAULT || isolation > WEIR_ISO_SNAPSHOT) {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
                            "isolation %d is none of WEIR_ISO_*", isolation);
   }
-  return run(lease, &txn, err);
+  return WEIR_OK;
+}
+
+int32_t weir_begin(weir_h lease, int32_t isolation, struct weir_error *err) {
+  struct weir__txn txn = {.verb = WEIR_DRV_TX_BEGIN, .isolation = isolation};
+  int rc = weir__api_isolation(isolation, err);
+  return rc == WEIR_OK ? run(lease, &txn, err) : rc;
 }
 
 int32_t weir_commit(weir_h lease, struct weir_error *err) {
@@ -56,12 +62,9 @@ static uint32_t count(const char *name, uint64_t len, uint32_t most) {
   return n;
 }
 
-static int savepoint(weir_h lease,
-                     int32_t verb,
-                     const char *name,
-                     uint64_t name_len,
-                     struct weir_error *err) {
-  struct weir__txn txn = {.verb = verb, .name = name, .name_len = name_len};
+int weir__api_savepoint(const char *name,
+                        uint64_t name_len,
+                        struct weir_error *err) {
   uint32_t n = name == NULL ? 0 : count(name, name_len, WEIR_SAVEPOINT_MAX);
   if (n == 0 || n > WEIR_SAVEPOINT_MAX) {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
@@ -69,7 +72,17 @@ static int savepoint(weir_h lease,
                            "characters",
                            WEIR_SAVEPOINT_MAX);
   }
-  return run(lease, &txn, err);
+  return WEIR_OK;
+}
+
+static int savepoint(weir_h lease,
+                     int32_t verb,
+                     const char *name,
+                     uint64_t name_len,
+                     struct weir_error *err) {
+  struct weir__txn txn = {.verb = verb, .name = name, .name_len = name_len};
+  int rc = weir__api_savepoint(name, name_len, err);
+  return rc == WEIR_OK ? run(lease, &txn, err) : rc;
 }
 
 int32_t weir_save(weir_h lease,

@@ -16,26 +16,15 @@
  * already goes on to its end, as slowly as its user reads. */
 #define CANCEL_GRACE_NS (UINT64_C(2) * WEIR_NS_PER_S)
 
-struct cancel_watch {
-  const struct weir__slot *slot;
-  uint32_t lease;
-  const struct weir_drv_hconn *session;
-};
-
-static struct cancel_watch watch_of(const struct weir__lease *lease) {
-  return (struct cancel_watch){lease->slot, weir__slot_lease(lease->word),
-                               lease->session};
-}
-
 /* Shutdown has moved the lease on.  A clear only dooms: it cuts nobody off. */
-static bool taken_away(const struct cancel_watch *c) {
-  return weir__slot_lease(weir__load_seq_u64(&c->slot->word)) != c->lease;
+static bool taken_away(const struct weir_drv_hconn *s) {
+  return weir__slot_lease(weir__load_seq_u64(&s->slot->word)) != s->lease;
 }
 
 static bool stop_asked(void *arg) {
-  const struct cancel_watch *c = arg;
-  return taken_away(c) ||
-         (!c->session->cancelling && weir__lease_cancelled(c->slot, c->lease));
+  const struct weir_drv_hconn *s = arg;
+  return taken_away(s) ||
+         (!s->cancelling && weir__lease_cancelled(s->slot, s->lease));
 }
 
 /* Gives the connection up in the middle of an operation.  An offloaded call that
@@ -80,8 +69,8 @@ static void on_late(struct weir_drv_hconn *s) {
   start_cancel(s, "the statement ran longer than its time-out");
 }
 
-static void on_stop(struct weir_drv_hconn *s, const struct cancel_watch *c) {
-  if (taken_away(c)) {
+static void on_stop(struct weir_drv_hconn *s) {
+  if (taken_away(s)) {
     s->closed = true;
     give_up(s, WEIR_DRV_K_CANCELLED, "the engine was shut down");
   } else {
@@ -89,36 +78,42 @@ static void on_stop(struct weir_drv_hconn *s, const struct cancel_watch *c) {
   }
 }
 
-void weir__command_drive(struct weir__lease *lease, struct weir__caller *self) {
-  struct weir_drv_hconn *s = lease->session;
-  struct cancel_watch watch = watch_of(lease);
-  while (s->status == WEIR_DRV_WAIT) {
-    switch (weir__drive(s, self, s->deadline, stop_asked, &watch)) {
-    case WEIR_DRIVE_STOPPED:
-      on_stop(s, &watch);
-      break;
-    case WEIR_DRIVE_LATE:
-      on_late(s);
-      break;
-    case WEIR_DRIVE_ENDED:
-    default:
-      break;
-    }
+bool weir__command_look(struct weir_drv_hconn *session) {
+  if (stop_asked(session)) {
+    on_stop(session);
+  } else if (weir__clock_now() >= session->deadline) {
+    on_late(session);
+  } else {
+    return false;
   }
+  return true;
 }
 
 /* A result that flows without a wait would never look at the clock or at a
  * cancellation. */
-void weir__command_resume(struct weir__lease *lease) {
-  struct weir_drv_hconn *s = lease->session;
-  struct cancel_watch watch = watch_of(lease);
-  if (stop_asked(&watch)) {
-    on_stop(s, &watch);
-  } else if (weir__clock_now() >= s->deadline) {
-    on_late(s);
-  } else {
-    (void)weir__op_turn(s, WEIR_DRV_WHY_RESUME);
+void weir__command_resume(struct weir_drv_hconn *session) {
+  if (!weir__command_look(session)) {
+    (void)weir__op_turn(session, WEIR_DRV_WHY_RESUME);
   }
+}
+
+static void drive(struct weir_drv_hconn *s, struct weir__caller *self) {
+  while (s->status == WEIR_DRV_WAIT) {
+    if (weir__drive(s, self, s->deadline, stop_asked, s) != WEIR_DRIVE_ENDED) {
+      (void)weir__command_look(s);
+    }
+  }
+}
+
+int weir__command_wait(const struct weir__command *command,
+                       struct weir_drv_hconn *session,
+                       struct weir__caller *self,
+                       struct weir_error *err) {
+  do {
+    drive(session, self);
+  } while (!command->advance(session));
+  weir__drive_end(session);
+  return command->outcome(session, err);
 }
 
 void weir__command_pause(struct weir_drv_hconn *session) {
@@ -126,7 +121,6 @@ void weir__command_pause(struct weir_drv_hconn *session) {
     uint64_t now = weir__clock_now();
     session->grace_ns = session->deadline > now ? session->deadline - now : 0;
   }
-  weir__drive_end(session);
 }
 
 int weir__command_check(const struct weir_drv_hconn *session,
@@ -145,20 +139,28 @@ int weir__command_check(const struct weir_drv_hconn *session,
   return WEIR_OK;
 }
 
-int weir__command_begin(struct weir_drv_hconn *session,
+void weir__command_take(const struct weir__lease *lease,
+                        struct weir__caller *self) {
+  struct weir_drv_hconn *s = lease->session;
+  weir__drive_take(s, self);
+  s->lease = weir__slot_lease(lease->word);
+  if (s->reading && s->cancelling) {
+    s->deadline = weir__clock_add(weir__clock_now(), s->grace_ns);
+  }
+}
+
+int weir__command_begin(const struct weir__lease *lease,
                         struct weir__caller *self,
                         struct weir_error *err) {
   char why[128];
-  int rc = weir__drive_begin(session, self);
-  if (rc == 0) {
-    if (session->reading && session->cancelling) {
-      session->deadline = weir__clock_add(weir__clock_now(), session->grace_ns);
-    }
+  int fd = weir__caller_fd(self);
+  if (fd >= 0) {
+    weir__command_take(lease, self);
     return WEIR_OK;
   }
-  rc = weir__error_set(err, rc == -ENOMEM ? WEIR_E_NOMEM : WEIR_E_FAIL,
-                       WEIR_PHASE_EXEC, "cannot wait for the server: %s",
-                       weir__errno_text(-rc, why, sizeof why));
+  int rc = weir__error_set(err, fd == -ENOMEM ? WEIR_E_NOMEM : WEIR_E_FAIL,
+                           WEIR_PHASE_EXEC, "cannot wait for the server: %s",
+                           weir__errno_text(-fd, why, sizeof why));
   weir__error_class(err, WEIR_DRV_SCOPE_STATEMENT, WEIR_DRV_K_RESOURCE,
                     WEIR_DRV_RETRY_SAME);
   return rc;
@@ -173,13 +175,13 @@ static uint64_t limit_of(const struct weir_drv_hconn *s, int64_t span_ns) {
              : weir__clock_add(weir__clock_now(), span);
 }
 
-void weir__command_start(struct weir__lease *lease, int64_t span_ns) {
-  struct weir_drv_hconn *s = lease->session;
-  s->closed = false;
-  s->deadline = limit_of(s, span_ns);
-  s->reading = true;
-  weir__store_relaxed_u32(&lease->slot->ran, 1);
-  weir__lease_set_active(lease->slot, true);
+void weir__command_start(struct weir_drv_hconn *session, int64_t span_ns) {
+  struct weir__slot *slot = session->slot;
+  session->closed = false;
+  session->deadline = limit_of(session, span_ns);
+  session->reading = true;
+  weir__store_relaxed_u32(&slot->ran, 1);
+  weir__lease_set_active(slot, true);
 }
 
 static int code_of(const struct weir_drv_hconn *s) {

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "control.h"
 #include "growth.h"
 #include "session.h"
 #include "strategy.h"
@@ -107,8 +108,9 @@ static int try_hand_over(struct weir__pool *pool,
   weir__mutex_lock(&pool->mu);
   uint64_t now = weir__clock_now();
   /* Those that wait in a closed pool are about to be told so. */
-  struct weir__waiter *w =
-      pool->closed ? NULL : pool->strategy->heir(pool, now);
+  struct weir__waiter *w = weir__control_grants_locked(pool)
+                               ? pool->strategy->heir(pool, now)
+                               : NULL;
   if (w != NULL) {
     result = hand_over_locked(pool, w, slot, word, now, &wakes) ? 1 : -1;
   }
@@ -143,7 +145,11 @@ bool weir__publish(struct weir__pool *pool,
   uint32_t generation = weir__slot_generation(*word);
   uint64_t idle =
       weir__slot_word(WEIR_SLOT_IDLE, 0, generation, weir__slot_lease(*word));
-  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
+  uint64_t q = weir__load_seq_u64(&pool->q);
+  if ((q & WEIR_Q_SURPLUS) != 0 && weir__control_shed(pool, slot, *word)) {
+    return true;
+  }
+  if ((q & WEIR_Q_WAITERS) != 0) {
     int handed = try_hand_over(pool, slot, word, self);
     if (handed != 0) {
       return handed > 0;
@@ -159,9 +165,12 @@ bool weir__publish(struct weir__pool *pool,
    * that came later finds the slot.  Whoever cleared or closed the pool before
    * the slot was idle has not seen it, so it is retired here, by its word: its
    * bit may be away for a moment (idle.c). */
-  uint64_t q = weir__load_seq_u64(&pool->q);
-  if ((q & WEIR_Q_CLOSED) != 0 || weir__q_generation(q) != generation) {
+  q = weir__load_seq_u64(&pool->q);
+  if ((q & (WEIR_Q_CLOSED | WEIR_Q_DRAINING)) != 0 ||
+      weir__q_generation(q) != generation) {
     (void)weir__growth_retire(slot, &idle);
+  } else if ((q & WEIR_Q_SURPLUS) != 0) {
+    (void)weir__control_shed(pool, slot, idle);
   }
   if ((q & WEIR_Q_FLAGS) != 0) {
     weir__dispatch(pool, self);
@@ -191,9 +200,10 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
 }
 
 void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
-  if (!pool->closed) {
+  if (weir__control_grants_locked(pool)) {
     serve_locked(pool, wakes);
     weir__growth_locked(pool, wakes);
+    weir__control_give_up_locked(pool, wakes);
   }
   weir__dispatch_flag_locked(pool);
 }
@@ -201,7 +211,7 @@ void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
 int weir__dispatch_enqueue_locked(struct weir__pool *pool,
                                   struct weir__waiter *w,
                                   struct weir__wakes *wakes) {
-  if (pool->closed) {
+  if (pool->closed || pool->draining) {
     return WEIR_E_CLOSED;
   }
   if (pool->waiting.n + pool->driving.n >=

@@ -10,12 +10,8 @@
 #include "sys/park.h"
 #include "sys/point.h"
 
-int weir__drive_begin(struct weir_drv_hconn *session,
+void weir__drive_take(struct weir_drv_hconn *session,
                       struct weir__caller *self) {
-  int fd = weir__caller_fd(self);
-  if (fd < 0) {
-    return fd;
-  }
   atomic_store_explicit(&session->by, self, memory_order_release);
   uint32_t word = weir__load_seq_u32(&session->op);
   WEIR_ASSERT((word & WEIR_OP_OWNER) == WEIR_OP_NONE);
@@ -25,6 +21,15 @@ int weir__drive_begin(struct weir_drv_hconn *session,
   if ((word & WEIR_OP_REPLIED) != 0) {
     session->replied = true;
   }
+}
+
+int weir__drive_begin(struct weir_drv_hconn *session,
+                      struct weir__caller *self) {
+  int fd = weir__caller_fd(self);
+  if (fd < 0) {
+    return fd;
+  }
+  weir__drive_take(session, self);
   return 0;
 }
 

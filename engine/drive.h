@@ -15,6 +15,10 @@
 int weir__drive_begin(struct weir_drv_hconn *session,
                       struct weir__caller *self);
 
+/* The same for a thread that will not wait: nobody need be able to kick it. */
+void weir__drive_take(struct weir_drv_hconn *session,
+                      struct weir__caller *self);
+
 /* After the operation has ended on this thread: op word NONE. */
 void weir__drive_end(struct weir_drv_hconn *session);
 

@@ -214,6 +214,7 @@ static void clear_limbo(struct weir__engine *engine) {
     struct weir__pool *next = pool->next;
     if (weir__caller_count(pool->retired, NULL, engine->turner) == 0 &&
         weir__load_seq_u32(&pool->tend_posted) == 0 &&
+        weir__load_seq_u32(&pool->stirs) == 0 &&
         weir__load_acquire_u32(&pool->entries) == 0) {
       weir__pool_free(pool);
     } else {

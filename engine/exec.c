@@ -25,7 +25,8 @@ static int fail(struct weir_drv_hconn *s, struct weir_error *err) {
   return weir__command_fail(s, err);
 }
 
-static void drop_copies(struct weir_drv_hconn *s) {
+void weir__exec_drop(struct weir_drv_hconn *session) {
+  struct weir_drv_hconn *s = session;
   weir__mem_free(s->sql);
   s->sql = NULL;
   weir__params_free(s->params);
@@ -35,7 +36,7 @@ static void drop_copies(struct weir_drv_hconn *s) {
 void weir__exec_ended(struct weir_drv_hconn *s) {
   s->reading = false;
   weir__lease_set_active(s->slot, false);
-  drop_copies(s);
+  weir__exec_drop(s);
 }
 
 /* The request has paused, ended or failed.  What is to be told of it is
@@ -55,14 +56,29 @@ static void settle(struct weir_drv_hconn *s) {
 
 /* To the next thing to be told.  That output values follow is none: they are
  * told with their columns. */
-static void go_on(struct weir__lease *lease, struct weir__caller *self) {
-  weir__command_drive(lease, self);
-  while (lease->session->status == WEIR_DRV_OUT) {
-    weir__command_resume(lease);
-    weir__command_drive(lease, self);
+static bool advance(struct weir_drv_hconn *s) {
+  while (s->status == WEIR_DRV_OUT) {
+    weir__command_resume(s);
   }
-  settle(lease->session);
+  if (s->status == WEIR_DRV_WAIT) {
+    return false;
+  }
+  settle(s);
+  return true;
 }
+
+static int exec_outcome(struct weir_drv_hconn *s, struct weir_error *err) {
+  return s->pending == PENDING_FAIL ? fail(s, err) : WEIR_OK;
+}
+
+/* Messages come before the failure that they precede. */
+static int next_outcome(struct weir_drv_hconn *s, struct weir_error *err) {
+  bool silent = s->notices.first == NULL && s->notices.dropped == 0;
+  return s->pending == PENDING_FAIL && silent ? fail(s, err) : WEIR_OK;
+}
+
+const struct weir__command weir__exec_command = {advance, exec_outcome};
+const struct weir__command weir__next_command = {advance, next_outcome};
 
 void weir__exec_forget(struct weir_drv_hconn *s) {
   s->pending = 0;
@@ -87,7 +103,7 @@ static int keep(struct weir_drv_hconn *s,
     s->params = weir__params_copy(opts);
   }
   if (s->sql == NULL || (opts->n_params != 0 && s->params == NULL)) {
-    drop_copies(s);
+    weir__exec_drop(s);
     return weir__error_set(err, WEIR_E_NOMEM, WEIR_PHASE_EXEC,
                            "no memory for the statement");
   }
@@ -106,40 +122,35 @@ static int check(const struct weir_drv_hconn *s,
   return rc;
 }
 
-static void send_sql(struct weir_drv_hconn *s,
+void weir__exec_send(struct weir_drv_hconn *session,
                      uint64_t sql_len,
                      const struct weir_exec_opts *opts) {
+  weir__command_start(session, opts->timeout_ns);
   struct weir__exec_args args = {
-      .sql = s->sql,
+      .sql = session->sql,
       .sql_len = sql_len,
-      .deadline = s->deadline,
-      .params = s->params,
+      .deadline = session->deadline,
+      .params = session->params,
       .batch_rows = opts->batch_rows,
       .batch_bytes = opts->batch_bytes,
       .prepared = (opts->flags & WEIR_EXEC_PREPARED) != 0,
   };
-  s->outputs = false;
-  (void)weir__op_exec(s, &args);
+  session->outputs = false;
+  (void)weir__op_exec(session, &args);
 }
 
-/* All that can be refused before the driver is asked. */
-static int prepare(struct weir_drv_hconn *s,
-                   struct weir__caller *self,
-                   const char *sql,
-                   uint64_t sql_len,
-                   const struct weir_exec_opts *opts,
-                   struct weir_error *err) {
-  int rc = check(s, opts, err);
-  if (rc != WEIR_OK) {
-    return rc;
-  }
-  weir__exec_forget(s);
-  rc = keep(s, sql, sql_len, opts, err);
+int weir__exec_prepare(struct weir_drv_hconn *session,
+                       const char *sql,
+                       uint64_t sql_len,
+                       const struct weir_exec_opts *opts,
+                       struct weir_error *err) {
+  int rc = check(session, opts, err);
   if (rc == WEIR_OK) {
-    rc = weir__command_begin(s, self, err);
-    if (rc != WEIR_OK) {
-      drop_copies(s);
-    }
+    weir__exec_forget(session);
+    rc = keep(session, sql, sql_len, opts, err);
+  }
+  if (rc != WEIR_OK) {
+    weir__error_txn(err, session->txn); /* a refusal leaves it as it is */
   }
   return rc;
 }
@@ -151,15 +162,18 @@ int weir__exec(struct weir__lease *lease,
                const struct weir_exec_opts *opts,
                struct weir_error *err) {
   struct weir_drv_hconn *s = lease->session;
-  int rc = prepare(s, self, sql, sql_len, opts, err);
+  int rc = weir__exec_prepare(s, sql, sql_len, opts, err);
   if (rc != WEIR_OK) {
-    weir__error_txn(err, s->txn); /* a refusal leaves it as it is */
     return rc;
   }
-  weir__command_start(lease, opts->timeout_ns);
-  send_sql(s, sql_len, opts);
-  go_on(lease, self);
-  return s->pending == PENDING_FAIL ? fail(s, err) : WEIR_OK;
+  rc = weir__command_begin(lease, self, err);
+  if (rc != WEIR_OK) {
+    weir__exec_drop(s);
+    weir__error_txn(err, s->txn);
+    return rc;
+  }
+  weir__exec_send(s, sql_len, opts);
+  return weir__command_wait(&weir__exec_command, s, self, err);
 }
 
 static bool tell_notice(struct weir_drv_hconn *s, struct weir_item *item) {
@@ -262,25 +276,31 @@ static int tell(struct weir_drv_hconn *s,
   return rc;
 }
 
+int weir__exec_tell(struct weir_drv_hconn *session,
+                    struct weir_item *item,
+                    struct weir_error *err) {
+  int rc = tell(session, item, err);
+  if (rc == WEIR_PENDING && !session->reading) {
+    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
+                           "no statement is running on this lease");
+  }
+  return rc;
+}
+
 int weir__exec_next(struct weir__lease *lease,
                     struct weir__caller *self,
                     struct weir_item *out,
                     struct weir_error *err) {
   struct weir_drv_hconn *s = lease->session;
-  for (;;) {
-    int rc = tell(s, out, err);
-    if (rc != WEIR_PENDING) {
-      return rc;
-    }
-    if (!s->reading) {
-      return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_EXEC,
-                             "no statement is running on this lease");
-    }
-    rc = weir__command_begin(s, self, err);
-    if (rc != WEIR_OK) {
-      return rc;
-    }
-    weir__command_resume(lease);
-    go_on(lease, self);
+  int rc = weir__exec_tell(s, out, err);
+  if (rc != WEIR_PENDING) {
+    return rc;
   }
+  rc = weir__command_begin(lease, self, err);
+  if (rc != WEIR_OK) {
+    return rc;
+  }
+  weir__command_resume(s);
+  rc = weir__command_wait(&weir__next_command, s, self, err);
+  return rc == WEIR_OK ? weir__exec_tell(s, out, err) : rc;
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "close.h"
+#include "control.h"
 #include "dispatch.h"
 #include "engine.h"
 #include "explain.h"
@@ -155,9 +156,10 @@ static bool below_min(const struct weir__pool *pool) {
 }
 
 void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
-  if (pool->closed) {
+  if (!weir__control_opens_locked(pool)) {
     return;
   }
+  pool->lazy = pool->lazy && pool->waiting.n == 0;
   give_to_waiters(pool, wakes);
   if (wants_connect(pool)) {
     weir__tend(pool);
@@ -165,7 +167,8 @@ void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
   if (pool->waiting.n != 0 && pool->n_closing != 0) {
     weir__tend(pool); /* places that are closing are wanted now */
   }
-  if (below_min(pool) && pool->n_filling < FILLING_MAX && !pool->resting) {
+  if (below_min(pool) && pool->n_filling < FILLING_MAX && !pool->resting &&
+      !pool->lazy) {
     weir__tend(pool);
   }
 }
@@ -192,8 +195,9 @@ static struct weir__slot *take_for_submitted(struct weir__pool *pool) {
 static struct weir__slot *take_for_min(struct weir__pool *pool) {
   struct weir__slot *slot = NULL;
   weir__mutex_lock(&pool->mu);
-  if (!pool->closed && below_min(pool) && pool->n_filling < FILLING_MAX &&
-      pool->waiting.n == 0 && pool->strategy->may_open(pool)) {
+  if (weir__control_opens_locked(pool) && !pool->lazy && below_min(pool) &&
+      pool->n_filling < FILLING_MAX && pool->waiting.n == 0 &&
+      pool->strategy->may_open(pool)) {
     slot = take_empty(pool);
     pool->n_filling += slot != NULL;
     weir__growth_unclaimed_locked(pool);
@@ -349,6 +353,7 @@ void weir__growth_failed(struct weir__pool *pool,
                          const struct weir_error *err) {
   weir__mutex_lock(&pool->mu);
   pool->connects_failed++;
+  weir__control_news_locked(pool);
   pool->last_error = *err;
   weir__mutex_unlock(&pool->mu);
 }
@@ -367,6 +372,7 @@ void weir__growth_opened(struct weir_drv_hconn *session) {
   if (session->status == WEIR_DRV_DONE && session->usable) {
     weir__mutex_lock(&pool->mu);
     pool->connects_ok++;
+    weir__control_news_locked(pool);
     weir__mutex_unlock(&pool->mu);
     if ((weir__slot_flags(word) & WEIR_SLOT_DOOMED) == 0 &&
         weir__publish(pool, slot, &word, NULL)) {
@@ -441,6 +447,7 @@ void weir__growth_emptied(struct weir__slot *slot) {
   pool->no_places = false;
   weir__bits_set(&pool->empties, slot->index);
   weir__dispatch_locked(pool, &wakes);
+  weir__control_news_locked(pool);
   bool last = pool->closed && pool->n_open == 0;
   weir__mutex_unlock(&pool->mu);
   weir__wakes_flush(&wakes, NULL);

@@ -5,10 +5,13 @@
 
 #include "weir.h"
 
+#include "base/container.h"
 #include "cleanup.h"
 #include "dispatch.h"
+#include "engine.h"
 #include "growth.h"
 #include "handle.h"
+#include "remote.h"
 #include "session.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
@@ -152,13 +155,46 @@ static void set_mark(struct weir__slot *slot, uint32_t lease, uint64_t mark) {
   }
 }
 
-int weir__lease_cancel(uint64_t handle) {
-  uint32_t lease;
-  struct weir__slot *slot = find(handle, &lease);
-  if (slot == NULL) {
-    return WEIR_E_HANDLE;
+/* `driver` is NULL while a submitted request runs, or when it is about to be posted
+ * to the reactor, which looks as it takes it: so a mark that was set before this
+ * was read is seen.  The task is the slot's own; one on its way is enough, because
+ * it looks after it has said that it is no more. */
+static void on_stir(struct weir__task *task) {
+  struct weir__slot *slot = weir_container_of(task, struct weir__slot, stir);
+  struct weir__pool *pool = pool_of(slot);
+  weir__store_seq_u32(&slot->stirred, 0);
+  struct weir_drv_hconn *session = weir__slot_session(slot);
+  if (session != NULL && weir__remote_drives(session) &&
+      session->look != NULL) {
+    (void)session->look(session);
   }
-  uint64_t mark = mark_of(lease, weir__load_seq_u32(&slot->request));
+  /* Last: it kept the pool. */
+  (void)weir__sub_acq_rel_u32(&pool->stirs, 1);
+}
+
+static void stir_reactor(struct weir__slot *slot) {
+  struct weir__pool *pool = pool_of(slot);
+  (void)weir__add_seq_u32(&pool->stirs, 1);
+  if (weir__or_seq_u32(&slot->stirred, 1) == 0) {
+    slot->stir.run = on_stir;
+    weir__reactor_post(pool->engine->reactor, &slot->stir);
+  } else {
+    (void)weir__sub_acq_rel_u32(&pool->stirs, 1);
+  }
+}
+
+void weir__lease_stir(struct weir__slot *slot) {
+  struct weir__caller *driver =
+      atomic_load_explicit(&slot->driver, memory_order_seq_cst);
+  if (driver != NULL) {
+    weir__caller_kick(driver);
+  } else if ((weir__slot_flags(weir__load_seq_u64(&slot->word)) &
+              WEIR_SLOT_INCALL) != 0) {
+    stir_reactor(slot);
+  }
+}
+
+static int cancel(struct weir__slot *slot, uint32_t lease, uint32_t request) {
   uint64_t word = weir__load_seq_u64(&slot->word);
   if (!is_lease(word, lease)) {
     return WEIR_E_HANDLE;
@@ -167,14 +203,23 @@ int weir__lease_cancel(uint64_t handle) {
       weir__load_seq_u32(&slot->active) == 0) {
     return WEIR_OK;
   }
-  /* The order matters: the caller that drives reads the mark after it has been
-   * kicked, and one that begins later reads it before it waits. */
+  /* The order matters: whoever drives reads the mark after it has been stirred,
+   * and one that begins later reads it before it waits. */
   WEIR_POINT("lease.cancel", slot);
-  set_mark(slot, lease, mark);
-  struct weir__caller *driver =
-      atomic_load_explicit(&slot->driver, memory_order_seq_cst);
-  if (driver != NULL) {
-    weir__caller_kick(driver);
-  }
+  set_mark(slot, lease, mark_of(lease, request));
+  weir__lease_stir(slot);
   return WEIR_OK;
+}
+
+int weir__lease_cancel(uint64_t handle) {
+  uint32_t lease;
+  struct weir__slot *slot = find(handle, &lease);
+  return slot == NULL ? WEIR_E_HANDLE
+                      : cancel(slot, lease, weir__load_seq_u32(&slot->request));
+}
+
+int weir__lease_cancel_request(uint64_t handle, uint32_t request) {
+  uint32_t lease;
+  struct weir__slot *slot = find(handle, &lease);
+  return slot == NULL ? WEIR_E_HANDLE : cancel(slot, lease, request);
 }

@@ -36,6 +36,15 @@ int weir__lease_release(uint64_t handle,
 /* weir_cancel(). */
 int weir__lease_cancel(uint64_t handle);
 
+/* The same for one request of it, by its number; without effect on others.  Any
+ * thread, locks may be held. */
+int weir__lease_cancel_request(uint64_t handle, uint32_t request);
+
+/* Has whoever drives the request of a slot look at it, after it has been made to
+ * stop: the thread that is inside the call, or the reactor.  Any thread that keeps
+ * the slot's pool from going away; locks may be held.  Does not block. */
+void weir__lease_stir(struct weir__slot *slot);
+
 /* True if the present request of that lease is to stop.  The owner of the call
  * asks. */
 bool weir__lease_cancelled(const struct weir__slot *slot, uint32_t lease);

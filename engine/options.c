@@ -368,6 +368,62 @@ int weir__options_split(const struct weir__conninfo *ci,
   return WEIR_OK;
 }
 
+static int refuse_fixed(const struct split *sp,
+                        const struct weir__conninfo_pair *pair,
+                        const char *name,
+                        int name_len) {
+  return weir__error_set(sp->err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+                         "changes, byte %u: \"%.*s\" cannot change while a "
+                         "pool runs; open a pool with another connection "
+                         "string",
+                         pair->position, name_len, name);
+}
+
+int weir__options_changeable(const struct weir__conninfo *ci,
+                             const struct weir_drv_option_info *info,
+                             uint32_t n,
+                             uint32_t stride,
+                             struct weir_error *err) {
+  struct weir__options unused = {0};
+  struct split sp = {
+      .ci = ci, .catalog = {info, n, stride}, .out = &unused, .err = err};
+  int rc = check_catalog(&sp.catalog, err);
+  if (rc == WEIR_OK) {
+    rc = find_owners(&sp);
+  }
+  for (uint32_t i = 0; rc == WEIR_OK && i < ci->n; i++) {
+    if (sp.owner[i] >= 0) {
+      struct weir_drv_option_info of =
+          info_at(&sp.catalog, (uint32_t)sp.owner[i]);
+      rc = refuse_fixed(&sp, &ci->pairs[i], of.name.p, (int)of.name.n);
+    } else if ((setting_of(&sp, i)->flags & WEIR_SETTING_LIVE) == 0) {
+      const char *name = setting_of(&sp, i)->name;
+      rc = refuse_fixed(&sp, &ci->pairs[i], name, (int)strlen(name));
+    }
+  }
+  return rc;
+}
+
+/* In the order of the text, so that the last of several counts. */
+int weir__options_change(const struct weir__conninfo *ci,
+                         struct weir__settings *s,
+                         struct weir_error *err) {
+  for (uint32_t i = 0; i < ci->n; i++) {
+    const struct weir__conninfo_pair *pair = &ci->pairs[i];
+    const struct weir__setting *setting =
+        weir__settings_find(pair->name, pair->name_len);
+    bool reset = is_default(pair);
+    int rc =
+        weir__settings_set(s, setting, reset ? setting->fallback : pair->value,
+                           reset ? strlen(setting->fallback) : pair->value_len,
+                           pair->position, err);
+    if (rc != WEIR_OK) {
+      return rc;
+    }
+  }
+  return WEIR_OK;
+}
+
 void weir__options_fini(struct weir__options *o) {
   for (uint32_t i = 0; i < o->n_secrets; i++) {
     weir__secret_free(o->secrets[i].value);

@@ -105,6 +105,7 @@ struct weir__pool {
   bool closed;
   bool paused;
   bool draining;
+  bool cut;          /* the grace of a drain has passed */
   bool lazy;         /* Startup=lazy, and nobody has asked yet */
   uint32_t drains;   /* grows when a drain is ended by a resume */
   uint32_t max_now;  /* Max Pool Size, or less: weir__pool_limit_locked() */
@@ -146,6 +147,8 @@ struct weir__pool {
   struct weir__pool *next;  /* in the engine's list; guarded by its mutex */
   uint64_t retired;         /* epoch of destruction */
   _Atomic uint32_t entries; /* of queues that know it (queue.h) */
+
+  _Atomic uint32_t stirs; /* tasks of its slots on their way (lease.c) */
 
   /* Reactor thread only, but for tend_posted. */
   struct weir__task tend_task;

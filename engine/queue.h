@@ -66,7 +66,11 @@ struct weir__entry {
   struct weir__timer timer; /* the reactor's */
   uint64_t armed;           /* what the timer is set to; WEIR_NEVER: not set */
 
-  /* Others: the lease whose request it is.  Posted: what the completion says. */
+  /* Others: whose request it is, and its number.  They stay while it is pinned. */
+  uint64_t of_lease; /* 0: not known yet */
+  uint32_t of_request;
+
+  /* Posted: what the completion says. */
   uint64_t lease;
   int32_t status;
   struct weir_error *error; /* NULL: none, or no memory to tell it */
@@ -107,6 +111,11 @@ struct weir__entry *weir__queue_reserve(struct weir__queue *queue,
                                         int32_t type,
                                         uint64_t user,
                                         struct weir__pool *pool);
+
+/* Says which request of a lease a TAKEN entry is of. */
+void weir__entry_bind(struct weir__entry *entry,
+                      uint64_t lease,
+                      uint32_t request);
 
 /* Why reserve answered NULL: WEIR_E_BUSY or WEIR_E_HANDLE, with *err. */
 int weir__queue_refuse(struct weir__queue *queue, struct weir_error *err);

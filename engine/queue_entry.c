@@ -60,6 +60,7 @@ struct weir__entry *weir__queue_reserve(struct weir__queue *queue,
     e->user = user;
     e->type = type;
     e->lease = 0;
+    e->of_lease = 0;
     e->status = WEIR_OK;
     e->error = NULL;
     e->pool = pool;
@@ -69,6 +70,15 @@ struct weir__entry *weir__queue_reserve(struct weir__queue *queue,
   }
   weir__mutex_unlock(&queue->mu);
   return e;
+}
+
+void weir__entry_bind(struct weir__entry *entry,
+                      uint64_t lease,
+                      uint32_t request) {
+  weir__mutex_lock(&entry->queue->mu);
+  entry->of_lease = lease;
+  entry->of_request = request;
+  weir__mutex_unlock(&entry->queue->mu);
 }
 
 int weir__queue_refuse(struct weir__queue *queue, struct weir_error *err) {

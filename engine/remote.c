@@ -42,6 +42,23 @@ void weir__remote_release(struct weir_drv_hconn *session) {
   weir__store_seq_u32(&session->op, WEIR_OP_NONE);
 }
 
+bool weir__remote_leave(struct weir_drv_hconn *session) {
+  uint32_t word = weir__load_seq_u32(&session->op);
+  do {
+    WEIR_ASSERT((word & WEIR_OP_OWNER) == WEIR_OP_REACTOR);
+    if ((word & WEIR_OP_REPLIED) != 0) {
+      return false;
+    }
+  } while (!weir__cas_seq_u32(&session->op, &word, WEIR_OP_NONE));
+  return true;
+}
+
+bool weir__remote_drives(const struct weir_drv_hconn *session) {
+  uint32_t word = weir__load_seq_u32(&session->op);
+  return (word & WEIR_OP_OWNER) == WEIR_OP_REACTOR &&
+         session->status == WEIR_DRV_WAIT;
+}
+
 static void finish(struct weir_drv_hconn *s) {
   weir__remote_quiet(s);
   s->done(s);
@@ -83,7 +100,7 @@ bool weir__remote_expire(struct weir_drv_hconn *session) {
 static void on_timer(struct weir__timer *timer) {
   struct weir_drv_hconn *s =
       weir_container_of(timer, struct weir_drv_hconn, timer);
-  if (weir__clock_now() >= s->limit) {
+  if (s->look == NULL && weir__clock_now() >= s->limit) {
     expire(s);
     return;
   }
@@ -126,10 +143,12 @@ static int arm_one(struct weir_drv_hconn *s, uint32_t i) {
   return weir__reactor_watch(reactor(s), watch, events);
 }
 
-/* Nobody wants what a closed pool is still opening or resetting.  tend.c ends
+/* Nobody wants what a closed pool is still opening or resetting; a lease's request
+ * goes on.  tend.c ends
  * what the reactor has when the pool closes; this is for what comes later. */
 static bool unwanted(const struct weir_drv_hconn *s) {
-  return !s->closing && (weir__load_seq_u64(&s->pool->q) & WEIR_Q_CLOSED) != 0;
+  return !s->closing && s->look == NULL &&
+         (weir__load_seq_u64(&s->pool->q) & WEIR_Q_CLOSED) != 0;
 }
 
 static void arm(struct weir_drv_hconn *s) {
@@ -169,7 +188,14 @@ static void settle(struct weir_drv_hconn *s, int32_t status) {
   }
 }
 
+static bool has_looked(struct weir_drv_hconn *s) {
+  return s->look != NULL && s->look(s);
+}
+
 static void turn(struct weir_drv_hconn *s, uint32_t why) {
+  if (has_looked(s)) {
+    return;
+  }
   settle(s, weir__op_turn(s, why));
 }
 
@@ -208,6 +234,8 @@ static void run_reply(struct weir__task *task) {
   if (s->reply_pending) {
     s->reply_pending = false;
     s->run(s); /* close.c waits for this */
+  } else if (s->status != WEIR_DRV_WAIT) {
+    s->done(s); /* weir__remote_leave() does */
   } else {
     turn(s, 0);
   }
@@ -231,6 +259,9 @@ void weir__remote_post(struct weir_drv_hconn *session,
 }
 
 static void carry_on(struct weir_drv_hconn *s) {
+  if (s->status == WEIR_DRV_WAIT && has_looked(s)) {
+    return;
+  }
   if (s->status == WEIR_DRV_WAIT) {
     settle(s, s->replied ? weir__op_turn(s, 0) : WEIR_DRV_WAIT);
   } else {

@@ -11,7 +11,7 @@
 void weir__remote_post(struct weir_drv_hconn *session,
                        void (*run)(struct weir_drv_hconn *session));
 
-/* Hands a connect that this thread drives to the reactor, which carries it on
+/* Hands an operation that this thread drives to the reactor, which carries it on
  * until session->limit and then calls done(session). */
 void weir__remote_adopt(struct weir_drv_hconn *session,
                         void (*done)(struct weir_drv_hconn *session));
@@ -27,6 +27,14 @@ void weir__remote_go(struct weir_drv_hconn *session,
 /* On the reactor: the operation is over and the session about to be somebody
  * else's: op word NONE. */
 void weir__remote_release(struct weir_drv_hconn *session);
+
+/* On the reactor: the same for a session that goes back to its lease, whose user
+ * may be anywhere.  False: the answer to a request of it is on its way here, after
+ * which done() is called again. */
+bool weir__remote_leave(struct weir_drv_hconn *session);
+
+/* On the reactor: true if it drives the session's operation, which waits. */
+bool weir__remote_drives(const struct weir_drv_hconn *session);
 
 /* On the reactor: ends an operation that it drives, as if its limit had passed.
  * False: the operation is not the reactor's. */

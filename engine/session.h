@@ -37,7 +37,9 @@
 #include "sys/atomic.h"
 
 struct weir__ask;
+struct weir__command;
 struct weir__engine;
+struct weir__entry;
 struct weir__pool;
 struct weir__slot;
 struct weir__driver;
@@ -110,6 +112,9 @@ struct weir_drv_hconn {
   struct weir__session_watch watches[WEIR_DRV_WANT_MAX];
   void (*run)(struct weir_drv_hconn *session);  /* what task does */
   void (*done)(struct weir_drv_hconn *session); /* operation ended there */
+  /* Asked before each step there, may be NULL: true if it has dealt with the
+   * session itself.  With it a limit that passes is its business, too. */
+  bool (*look)(struct weir_drv_hconn *session);
   bool reply_pending; /* reply_task will run: not to be freed before */
   bool closing;       /* close.c */
   bool reset;         /* tear streams down instead of closing them */
@@ -133,8 +138,17 @@ struct weir_drv_hconn {
   char *sql; /* copies that live as long as it runs */
   struct weir__params *params;
   uint64_t deadline; /* of the request */
+  uint32_t lease;    /* whose it is */
+  int32_t verb;      /* of a transaction: WEIR_DRV_TX_* */
   int32_t pending;   /* a status not yet told by weir_next(), or 0 */
   bool reading;      /* the request is not at its end */
+
+  /* Submitted (submit_command.c): the operation that it completes, NULL while a
+   * caller waits or nobody does; what becomes of it; and the lease's call, which
+   * lasts until then. */
+  struct weir__entry *entry;
+  const struct weir__command *command;
+  uint64_t call;
 };
 
 /* A session for a slot, with no driver connection yet.  NULL: no memory. */

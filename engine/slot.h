@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reactor.h"
 #include "sys/atomic.h"
 
 enum weir__slot_state {
@@ -62,7 +63,10 @@ struct weir__slot {
   _Atomic uint32_t request; /* number of the present or next request */
   uint32_t index;           /* in the pool */
   uint32_t number;          /* in the process: the index of lease handles */
-  char pad[36];             /* two lines: neighbours are prefetched in pairs */
+  /* Has the reactor look at a submitted request (lease.c). */
+  _Atomic uint32_t stirred; /* 1: the task is on its way */
+  struct weir__task stir;
+  char pad[16]; /* two lines: neighbours are prefetched in pairs */
 };
 
 _Static_assert(sizeof(struct weir__slot) == 128, "a slot is two lines");

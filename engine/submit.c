@@ -216,7 +216,7 @@ void weir__submit_cancel(struct weir__entry *entry) {
   if (entry->type == WEIR_OP_ACQUIRE) {
     cancel_acquire(entry);
   } else {
-    (void)weir__lease_cancel(entry->lease);
+    (void)weir__lease_cancel_request(entry->of_lease, entry->of_request);
   }
 }
 

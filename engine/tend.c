@@ -4,7 +4,9 @@
 #include <stddef.h>
 
 #include "base/container.h"
+#include "change.h"
 #include "close.h"
+#include "control.h"
 #include "dispatch.h"
 #include "engine.h"
 #include "growth.h"
@@ -104,7 +106,8 @@ static uint64_t earlier(uint64_t a, uint64_t b) {
   return a < b ? a : b;
 }
 
-/* Nobody wants what a closed pool is still opening or resetting. */
+/* Nobody wants what a pool that is closed, or cut off, is still opening or
+ * resetting. */
 static void expire_connects(struct weir__pool *pool) {
   uint32_t n = weir__load_acquire_u32(&pool->n_slots);
   for (uint32_t i = 0; i < n; i++) {
@@ -122,8 +125,11 @@ static void tend(struct weir__pool *pool) {
   if (pool->buried) {
     return;
   }
+  weir__control_tell(pool);
+  weir__change_reap(pool);
   weir__mutex_lock(&pool->mu);
   bool closed = pool->closed;
+  bool cut = pool->cut;
   bool hurry = pool->n_closing != 0 && (pool->waiting.n != 0 || pool->hurried);
   bool gone = closed && pool->n_open == 0;
   weir__mutex_unlock(&pool->mu);
@@ -135,8 +141,10 @@ static void tend(struct weir__pool *pool) {
     weir__engine_bury(pool);
     return;
   }
-  if (closed) {
+  if (closed || cut) {
     expire_connects(pool);
+  }
+  if (closed) {
     return;
   }
   /* Before the dispatch: patience that ends after it has looked, and before the

@@ -70,18 +70,50 @@ static void note_unknown(struct weir_drv_hconn *s) {
   s->usable = false;
 }
 
-static int end(struct weir_drv_hconn *s,
-               const struct weir__txn *txn,
-               struct weir_error *err) {
+static bool advance(struct weir_drv_hconn *s) {
+  if (s->status == WEIR_DRV_WAIT) {
+    return false;
+  }
   weir__command_pause(s);
   weir__exec_ended(s);
+  return true;
+}
+
+static int outcome(struct weir_drv_hconn *s, struct weir_error *err) {
   if (s->status == WEIR_DRV_DONE) {
     return WEIR_OK;
   }
-  if (txn->verb == WEIR_DRV_TX_COMMIT && is_unknown(s)) {
+  if (s->verb == WEIR_DRV_TX_COMMIT && is_unknown(s)) {
     note_unknown(s);
   }
   return weir__command_fail(s, err);
+}
+
+const struct weir__command weir__txn_command = {advance, outcome};
+
+int weir__txn_check(struct weir_drv_hconn *session,
+                    const struct weir__txn *txn,
+                    struct weir_error *err) {
+  int rc = check(session, txn, err);
+  if (rc == WEIR_OK) {
+    weir__exec_forget(session);
+  } else {
+    weir__error_txn(err, session->txn); /* a refusal leaves it as it is */
+  }
+  return rc;
+}
+
+void weir__txn_send(struct weir_drv_hconn *session,
+                    const struct weir__txn *txn) {
+  weir__command_start(session, WEIR_TIMEOUT_POOL);
+  session->verb = txn->verb;
+  struct weir__txn_args args = {.verb = txn->verb,
+                                .phase = WEIR_PHASE_EXEC,
+                                .isolation = txn->isolation,
+                                .deadline = session->deadline,
+                                .name = txn->name,
+                                .name_len = txn->name_len};
+  (void)weir__op_txn(session, &args);
 }
 
 int weir__txn(struct weir__lease *lease,
@@ -89,23 +121,15 @@ int weir__txn(struct weir__lease *lease,
               const struct weir__txn *txn,
               struct weir_error *err) {
   struct weir_drv_hconn *s = lease->session;
-  int rc = check(s, txn, err);
-  if (rc == WEIR_OK) {
-    weir__exec_forget(s);
-    rc = weir__command_begin(s, self, err);
-  }
+  int rc = weir__txn_check(s, txn, err);
   if (rc != WEIR_OK) {
-    weir__error_txn(err, s->txn); /* a refusal leaves it as it is */
     return rc;
   }
-  weir__command_start(lease, WEIR_TIMEOUT_POOL);
-  struct weir__txn_args args = {.verb = txn->verb,
-                                .phase = WEIR_PHASE_EXEC,
-                                .isolation = txn->isolation,
-                                .deadline = s->deadline,
-                                .name = txn->name,
-                                .name_len = txn->name_len};
-  (void)weir__op_txn(s, &args);
-  weir__command_drive(lease, self);
-  return end(s, txn, err);
+  rc = weir__command_begin(lease, self, err);
+  if (rc != WEIR_OK) {
+    weir__error_txn(err, s->txn);
+    return rc;
+  }
+  weir__txn_send(s, txn);
+  return weir__command_wait(&weir__txn_command, s, self, err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* txn.h - verbs of a transaction on a lease, by a blocking caller. */
+/* txn.h - verbs of a transaction on a lease: by a blocking caller, and the parts of
+ * which submit_txn.c makes the form that does not wait. */
 #ifndef WEIR_TXN_H
 #define WEIR_TXN_H
 
@@ -8,6 +9,7 @@
 #include "weir.h"
 
 #include "caller.h"
+#include "command.h"
 #include "lease.h"
 
 /* Longest name of a savepoint, in characters: SQL Server's limit. */
@@ -27,5 +29,16 @@ int weir__txn(struct weir__lease *lease,
               struct weir__caller *self,
               const struct weir__txn *txn,
               struct weir_error *err);
+
+/* All that can be refused before the driver is asked. */
+int weir__txn_check(struct weir_drv_hconn *session,
+                    const struct weir__txn *txn,
+                    struct weir_error *err);
+/* Then: sends it.  The name must stay until the verb has ended. */
+void weir__txn_send(struct weir_drv_hconn *session,
+                    const struct weir__txn *txn);
+
+/* What becomes of it. */
+extern const struct weir__command weir__txn_command;
 
 #endif
