@@ -178,7 +178,7 @@ static struct weir__slot *take_for_submitted(struct weir__pool *pool) {
   struct weir__wakes wakes = {.n_asleep = 0};
   struct weir__slot *slot = NULL;
   weir__mutex_lock(&pool->mu);
-  if (!pool->closed && wants_connect(pool)) {
+  if (weir__control_opens_locked(pool) && wants_connect(pool)) {
     slot = take_empty(pool);
     pool->no_places = slot == NULL;
     if (slot == NULL && pool->n_open == 0) {
