@@ -62,14 +62,18 @@ static bool trusted(struct weir__pool *pool,
                     uint64_t *word) {
   uint64_t now = weir__clock_coarse();
   uint64_t rested = weir__load_relaxed_u64(&slot->idle_since);
-  if (now >= weir__load_relaxed_u64(&slot->expires)) {
+  if (weir__retire_aged(pool, slot, now)) {
     return false;
   }
   uint64_t window = weir__pool_settings(pool)->probe_window_ns;
-  if (now < weir__clock_add(rested, window)) {
+  if (weir__slot_flags(*word) == 0 && now < weir__clock_add(rested, window)) {
     return true;
   }
-  return alive(pool, slot, word);
+  if (!alive(pool, slot, word)) {
+    weir__idle_lost(pool);
+    return false;
+  }
+  return true;
 }
 
 /* The warm path: nobody waits and an idle connection is there. */

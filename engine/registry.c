@@ -272,7 +272,8 @@ int weir__registry_open(struct weir__engine *engine,
   }
   WEIR_ASSERT(pool != NULL);
   uint64_t handle = pool->handle;
-  uint32_t startup = weir__pool_settings(pool)->startup;
+  const struct weir__settings *set = weir__pool_settings(pool);
+  uint32_t startup = set->startup;
   if (startup == WEIR_STARTUP_REQUIRE) {
     rc = prove(pool, self, err);
     if (rc != WEIR_OK) {
@@ -281,7 +282,7 @@ int weir__registry_open(struct weir__engine *engine,
     }
   }
   if (fresh && startup != WEIR_STARTUP_LAZY &&
-      weir__pool_settings(pool)->min_pool_size != 0) {
+      (set->min_pool_size | set->min_idle) != 0) {
     weir__tend(pool);
   }
   *out_pool = handle;
