@@ -164,7 +164,7 @@ void trial_trace(const struct trial *trial, struct result *out) {
 /* -------------------------------------------------------------- plain pass */
 
 struct plain {
-  struct histogram *wall;
+  int64_t *walls; /* of each iteration */
   uint64_t done;
   int64_t wall_ns;
   int64_t cpu_ns;
@@ -190,7 +190,7 @@ static int plain_iteration(struct stage *stage,
   int64_t wall = stage->workload->body(stage);
   sum->cpu_ns += clock_cpu() - cpu;
   stage->kind->count(stage->pool, &after);
-  histogram_add(sum->wall, wall);
+  sum->walls[out->iterations] = wall;
   sum->wall_ns += wall;
   sum->done += sum_up(stage).done;
   out->timeouts += sum_up(stage).timeouts;
@@ -199,11 +199,27 @@ static int plain_iteration(struct stage *stage,
   return verdict(stage);
 }
 
+static int by_value(const void *a, const void *b) {
+  const int64_t *x = a;
+  const int64_t *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+/* Iterations are few, so that these are exact. */
+static uint64_t percentile(const int64_t *sorted,
+                           uint32_t n,
+                           uint32_t percent) {
+  uint32_t rank = (n * percent + 99) / 100;
+  return (uint64_t)sorted[rank == 0 ? 0 : rank - 1];
+}
+
 static void finish_plain(const struct plain *sum, struct result *out) {
-  out->wall_mean = histogram_mean(sum->wall);
-  out->wall_p50 = histogram_at(sum->wall, 500);
-  out->wall_p99 = histogram_at(sum->wall, 990);
-  out->wall_max = sum->wall->max;
+  uint32_t n = out->iterations;
+  qsort(sum->walls, n, sizeof *sum->walls, by_value);
+  out->wall_mean = (double)sum->wall_ns / (double)n;
+  out->wall_p50 = percentile(sum->walls, n, 50);
+  out->wall_p99 = percentile(sum->walls, n, 99);
+  out->wall_max = percentile(sum->walls, n, 100);
   out->cpu = (double)sum->cpu_ns / (double)out->iterations;
   out->ops_per_s =
       sum->wall_ns == 0 ? 0 : (double)sum->done * 1e9 / (double)sum->wall_ns;
@@ -220,8 +236,8 @@ static int plain_pass(const struct trial *trial,
                       struct stage *stage,
                       struct result *out) {
   struct plain sum = {0};
-  sum.wall = calloc(1, sizeof *sum.wall);
-  if (sum.wall == NULL) {
+  sum.walls = calloc(trial->iterations, sizeof *sum.walls);
+  if (sum.walls == NULL) {
     fault_set(&stage->fault, "no memory");
     return -1;
   }
@@ -238,7 +254,7 @@ static int plain_pass(const struct trial *trial,
   if (rc == 0) {
     finish_plain(&sum, out);
   }
-  free(sum.wall);
+  free(sum.walls);
   return rc;
 }
 
