@@ -29,13 +29,16 @@ static void print_number(FILE *to, double v) {
   (void)fprintf(to, "%11.*f", v < 10 ? 3 : v < 1000 ? 1 : 0, v);
 }
 
-/* What the spread of the ratio says against the noise: outside 1 in every round,
- * and further off than the same pool was from itself. */
+/* What the spread of the ratio says: on one side of 1 in every round, and further
+ * off than the same pool ever was from itself, to either side. */
 static const char *verdict(struct spread ratio, struct spread noise) {
-  if (ratio.max < 1 && ratio.median < noise.min) {
+  double low =
+      noise.max > 0 && 1 / noise.max < noise.min ? 1 / noise.max : noise.min;
+  low = low < 1 ? low : 1;
+  if (ratio.max < 1 && ratio.median < low) {
     return "less";
   }
-  if (ratio.min > 1 && ratio.median > noise.max) {
+  if (ratio.min > 1 && ratio.median * low > 1) {
     return "more";
   }
   return "same";
