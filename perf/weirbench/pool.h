@@ -16,10 +16,18 @@ struct pool_config {
   int64_t connect_delay_ns; /* of the simulated connections of peers */
 };
 
+#define POOL_BUCKETS 32u
+
 /* Counts since the pool was opened, over all its renewals. */
 struct pool_counts {
   uint64_t connects; /* physical connects begun */
   uint64_t timeouts; /* acquires that timed out; peers that do not time: 0 */
+  /* What the pool itself says of waits, from enqueue to grant.  Peers, and
+   * libraries that do not tell, leave these 0. */
+  uint64_t waits;                     /* that were served */
+  uint64_t wait_bucket[POOL_BUCKETS]; /* [i]: below 1 us << i */
+  uint64_t wait_max_ns;               /* the longest ever */
+  uint64_t overtakes;                 /* leases taken past a waiter */
 };
 
 enum pool_result {

@@ -169,6 +169,18 @@ static int settle(struct weir_bench *b, struct weir_pool_stats *out_stats) {
   }
 }
 
+static void add_stats(struct pool_counts *to, const struct weir_pool_stats *s) {
+  to->connects += s->connects_begun;
+  to->timeouts += s->timeouts;
+  to->waits += s->wait_count;
+  to->overtakes += s->overtakes;
+  to->wait_max_ns =
+      s->wait_max_ns > to->wait_max_ns ? s->wait_max_ns : to->wait_max_ns;
+  for (unsigned i = 0; i < POOL_BUCKETS; i++) {
+    to->wait_bucket[i] += s->wait_bucket[i];
+  }
+}
+
 static int renew(void *pool, struct fault *fault) {
   struct weir_bench *b = pool;
   struct weir_pool_stats s;
@@ -177,8 +189,7 @@ static int renew(void *pool, struct fault *fault) {
                      "weir_pool_clear()");
     return -1;
   }
-  b->before.connects += s.connects_begun;
-  b->before.timeouts += s.timeouts;
+  add_stats(&b->before, &s);
   (void)weir_pool_close(b->pool);
   return open_pool(b, fault);
 }
@@ -243,8 +254,8 @@ static void count(void *pool, struct pool_counts *out) {
   const struct weir_bench *b = pool;
   struct weir_pool_stats s = {.struct_size = sizeof s};
   (void)weir_pool_stats(b->pool, &s);
-  out->connects = b->before.connects + s.connects_begun;
-  out->timeouts = b->before.timeouts + s.timeouts;
+  *out = b->before;
+  add_stats(out, &s);
 }
 
 static const char *driver(const void *pool) {

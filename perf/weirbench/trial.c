@@ -168,6 +168,8 @@ struct plain {
   uint64_t done;
   int64_t wall_ns;
   int64_t cpu_ns;
+  uint64_t wait_bucket[POOL_BUCKETS];
+  uint64_t wait_max_ns;
 };
 
 static void note_connects(struct result *out, uint64_t n) {
@@ -177,11 +179,25 @@ static void note_connects(struct result *out, uint64_t n) {
   out->connects_max = n > out->connects_max ? n : out->connects_max;
 }
 
+/* What the pool did between two counts, beside what came of it before. */
+static void note_counts(struct plain *sum,
+                        struct result *out,
+                        const struct pool_counts *before,
+                        const struct pool_counts *after) {
+  note_connects(out, after->connects - before->connects);
+  out->granted_waits += after->waits - before->waits;
+  out->granted_overtakes += after->overtakes - before->overtakes;
+  sum->wait_max_ns = after->wait_max_ns;
+  for (unsigned i = 0; i < POOL_BUCKETS; i++) {
+    sum->wait_bucket[i] += after->wait_bucket[i] - before->wait_bucket[i];
+  }
+}
+
 static int plain_iteration(struct stage *stage,
                            struct plain *sum,
                            struct result *out) {
-  struct pool_counts before;
-  struct pool_counts after;
+  struct pool_counts before = {0};
+  struct pool_counts after = {0};
   if (prepare_iteration(stage) != 0) {
     return -1;
   }
@@ -194,7 +210,7 @@ static int plain_iteration(struct stage *stage,
   sum->wall_ns += wall;
   sum->done += sum_up(stage).done;
   out->timeouts += sum_up(stage).timeouts;
-  note_connects(out, after.connects - before.connects);
+  note_counts(sum, out, &before, &after);
   out->iterations++;
   return verdict(stage);
 }
@@ -211,6 +227,30 @@ static uint64_t percentile(const int64_t *sorted,
                            uint32_t percent) {
   uint32_t rank = (n * percent + 99) / 100;
   return (uint64_t)sorted[rank == 0 ? 0 : rank - 1];
+}
+
+/* The end of the bucket that percent of the waits do not exceed. */
+static uint64_t bucket_at(const struct plain *sum,
+                          uint64_t waits,
+                          uint32_t percent) {
+  uint64_t rank = (waits * percent + 99) / 100;
+  uint64_t seen = 0;
+  unsigned i = 0;
+  while (i < POOL_BUCKETS - 1 && seen + sum->wait_bucket[i] < rank) {
+    seen += sum->wait_bucket[i];
+    i++;
+  }
+  uint64_t end = UINT64_C(1000) << i;
+  bool rest = i == POOL_BUCKETS - 1;
+  return rest || end > sum->wait_max_ns ? sum->wait_max_ns : end;
+}
+
+static void finish_waits(const struct plain *sum, struct result *out) {
+  if (out->granted_waits > 0) {
+    out->granted_p50 = bucket_at(sum, out->granted_waits, 50);
+    out->granted_p99 = bucket_at(sum, out->granted_waits, 99);
+    out->granted_max = bucket_at(sum, out->granted_waits, 100);
+  }
 }
 
 static void finish_plain(const struct plain *sum, struct result *out) {
@@ -252,6 +292,7 @@ static int plain_pass(const struct trial *trial,
     rc = plain_iteration(stage, &sum, out);
   }
   if (rc == 0) {
+    finish_waits(&sum, out);
     finish_plain(&sum, out);
   }
   free(sum.walls);

@@ -17,7 +17,8 @@ BIN = os.path.join(os.environ["WEIR_BUILD_DIR"], "bin")
 FIELDS = {
     "workload", "params", "strategy", "driver", "iterations", "wall_ns",
     "cpu_ns", "allocs_per_op", "syscalls_per_op", "ops_per_s", "connects",
-    "timeouts", "waiters_max", "wait_ns", "utilisation", "overtakes"}
+    "timeouts", "waiters_max", "wait_ns", "utilisation", "overtakes",
+    "wait_by", "caller_wait_ns"}
 MOCK = "Driver=mock"
 SECRET = "hunter2"
 # Small rows, and what each must count: acquires of an iteration, connects of
