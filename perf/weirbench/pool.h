@@ -32,6 +32,7 @@ struct pool_counts {
 
 enum pool_result {
   POOL_OK,
+  POOL_PENDING, /* of submit: it will come out of the queue */
   POOL_TIMEOUT,
   POOL_FAILED /* *fault says how */
 };
@@ -61,6 +62,24 @@ struct pool_kind {
   int (*query)(void *pool, uint64_t lease, struct fault *fault);
 
   void (*count)(void *pool, struct pool_counts *out);
+
+  /* Acquires that do not block; NULL where the pool has none.  A queue takes so
+   * many at once.  next waits for one that was pending and tells its number. */
+  int (*queue_open)(void *pool,
+                    uint32_t capacity,
+                    uint64_t *out_queue,
+                    struct fault *fault);
+  void (*queue_close)(void *pool, uint64_t queue);
+  enum pool_result (*submit)(void *pool,
+                             uint64_t queue,
+                             uint64_t number,
+                             uint64_t *out_lease,
+                             struct fault *fault);
+  enum pool_result (*next)(void *pool,
+                           uint64_t queue,
+                           uint64_t *out_number,
+                           uint64_t *out_lease,
+                           struct fault *fault);
 
   /* The driver's name and the strategy's, for results; valid until close. */
   const char *(*driver)(const void *pool);

@@ -33,6 +33,11 @@ static int open_stage(const struct trial *trial, struct stage *stage) {
     fault_set(&stage->fault, "no memory");
     return -1;
   }
+  if (stage->workload->submits && stage->kind->submit == NULL) {
+    fault_set(&stage->fault, "%s: %s has no submitted acquire",
+              stage->workload->name, stage->kind->name);
+    return -1;
+  }
   if (stage->kind->open(&config, &stage->pool, &stage->fault) != 0) {
     return -1;
   }
