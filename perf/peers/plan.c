@@ -82,6 +82,14 @@ static const struct plan_part parts[] = {
      {NULL},
      WEIR | BIT(POOL_APR) | BIT(POOL_SLOT) | BIT(POOL_NONE),
      {&figure_wall, &figure_cpu}},
+    {&workload_single_thread_async,
+     {"depth=10", "ops=100000"},
+     WEIR,
+     {&figure_per_op}},
+    {&workload_cold_start_ramp_async,
+     {NULL},
+     WEIR,
+     {&figure_wall, &figure_cpu}},
     {&workload_futex_round_trip, {NULL}, BIT(POOL_NONE), {&figure_round}},
 };
 
