@@ -49,7 +49,8 @@ void weir__submit_decided(struct weir__waiter *w) {
   struct weir__entry *e = entry_of(w);
   if (weir__waiter_state(w) == WEIR_WAITER_FAILED) {
     post_failure(e, w->code);
-  } else if (weir__acquire_trust(e->pool, w->granted) == WEIR_TRUST_FULL) {
+  } else if (weir__acquire_trust(e->pool, w->granted, w->granted_word) ==
+             WEIR_TRUST_FULL) {
     post_lease(e, w->granted, w->granted_word);
   } else {
     weir__entry_look(e, true);
