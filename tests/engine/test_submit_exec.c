@@ -199,9 +199,11 @@ Test(submit_exec, runs_on_when_its_pool_is_cleared_or_closed, .timeout = 10) {
   cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
   cr_assert_eq(take().status, WEIR_OK, "%s", f.err.message);
   cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
-  /* And so does one that begins after that. */
+  /* And so does one that begins after that, and nobody spins. */
   (void)submit_hanging("hang; count 1");
+  uint64_t steps = fixture_counts(&f).calls[MOCK_STEP];
   fixture_advance(&f, SECOND);
+  cr_assert_leq(fixture_counts(&f).calls[MOCK_STEP], steps + 2);
   cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
   cr_assert_eq(take().status, WEIR_OK, "%s", f.err.message);
   cr_assert_eq(weir_release(lease), WEIR_OK);
@@ -406,14 +408,14 @@ Test(submit_exec, is_not_hit_by_a_cancellation_of_one_before, .timeout = 10) {
   pthread_t thread;
   gates_install();
   weir_h op = submit_hanging("hang");
-  gate_hold("lease.cancel");
+  gate_hold("op.cancel.locked");
   cr_assert_eq(pthread_create(&thread, NULL, cancel_op, &op), 0);
-  cr_assert_eq(gate_wait_reached("lease.cancel", 1), 0);
+  cr_assert_eq(gate_wait_reached("op.cancel.locked", 1), 0);
   cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
   cr_assert_eq(take().status, WEIR_OK);
   cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
   (void)submit_hanging("hang; count 1");
-  gate_open("lease.cancel");
+  gate_open("op.cancel.locked");
   (void)pthread_join(thread, NULL);
   fixture_sync(&f);
   cr_assert(is_empty());
@@ -463,6 +465,29 @@ Test(submit_exec, leaves_foreign_code_behind_at_its_time_out, .timeout = 20) {
     AWAIT_COUNT(&f, conns_live, 0);
     fixture_close(&f);
   }
+}
+
+/* Its answer comes when the request is over and the session not yet its user's
+ * again: the answer is waited for. */
+Test(submit_exec, waits_for_an_answer_that_is_on_its_way, .timeout = 20) {
+  open_all("Command Timeout=3;Mock Script Text=\"exec 1: offload hang\"");
+  gates_install();
+  gate_hold("submit.leave");
+  cr_assert_eq(submit("count 1", 1, NULL), WEIR_PENDING);
+  fixture_await_offload(&f, 1);
+  virtual_clock_advance(3 * SECOND);
+  cr_assert_eq(gate_wait_reached("submit.leave", 1), 0);
+  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  fixture_await_offload(&f, 0);
+  gate_open("submit.leave");
+  cr_assert_eq(take().status, WEIR_E_TIMEOUT);
+  cr_assert_eq(gate_reached("submit.leave"), 2);
+  fixture_sync(&f);
+  cr_assert(is_empty());
+  cr_assert_eq(fixture_exec(&f, lease, "count 1"), WEIR_E_FAIL);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  gates_restore();
+  fixture_close(&f);
 }
 
 /* ------------------------------------------------------------------- the end */
