@@ -54,24 +54,32 @@ static bool alive(struct weir__pool *pool,
   return weir__slot_flags(to) == 0;
 }
 
-enum weir__trust weir__acquire_trust(const struct weir__pool *pool,
-                                     const struct weir__slot *slot) {
+enum weir__trust weir__acquire_trust(struct weir__pool *pool,
+                                     struct weir__slot *slot,
+                                     uint64_t word) {
   uint64_t now = weir__clock_coarse();
   uint64_t rested = weir__load_relaxed_u64(&slot->idle_since);
-  if (now >= weir__load_relaxed_u64(&slot->expires)) {
+  if (weir__retire_aged(pool, slot, now)) {
     return WEIR_TRUST_NONE;
   }
   uint64_t window = weir__pool_settings(pool)->probe_window_ns;
-  return now < weir__clock_add(rested, window) ? WEIR_TRUST_FULL
-                                               : WEIR_TRUST_LOOK;
+  return weir__slot_flags(word) == 0 && now < weir__clock_add(rested, window)
+             ? WEIR_TRUST_FULL
+             : WEIR_TRUST_LOOK;
 }
 
 bool weir__acquire_trusted(struct weir__pool *pool,
                            struct weir__slot *slot,
                            uint64_t *word) {
-  enum weir__trust trust = weir__acquire_trust(pool, slot);
-  return trust == WEIR_TRUST_FULL ||
-         (trust == WEIR_TRUST_LOOK && alive(pool, slot, word));
+  enum weir__trust trust = weir__acquire_trust(pool, slot, *word);
+  if (trust != WEIR_TRUST_LOOK) {
+    return trust == WEIR_TRUST_FULL;
+  }
+  if (!alive(pool, slot, word)) {
+    weir__idle_lost(pool);
+    return false;
+  }
+  return true;
 }
 
 /* The warm path: nobody waits and an idle connection is there. */
@@ -79,7 +87,7 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
                                     uint64_t *out_word) {
   for (;;) {
     uint64_t q = weir__load_seq_u64(&pool->q);
-    if ((q & WEIR_Q_FLAGS) != 0) {
+    if ((q & WEIR_Q_HALT) != 0) {
       return NULL;
     }
     struct weir__slot *slot =
@@ -102,6 +110,12 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
 int weir__acquire_refuse(struct weir__pool *pool,
                          int code,
                          struct weir_error *err) {
+  if (code == WEIR_E_CLOSED &&
+      (weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) == 0) {
+    return weir__error_set(err, code, WEIR_PHASE_QUEUE,
+                           "the pool is draining; weir_pool_resume() has it "
+                           "take callers again");
+  }
   if (code == WEIR_E_CLOSED) {
     return weir__error_set(err, code, WEIR_PHASE_QUEUE,
                            "the pool is closed; open it again");
@@ -221,7 +235,7 @@ int weir__acquire_prepare(struct weir__pool *pool,
                                                      : (uint64_t)timeout_ns;
   w->since = weir__clock_now();
   w->deadline = weir__clock_add(w->since, span);
-  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) != 0) {
+  if ((weir__load_seq_u64(&pool->q) & (WEIR_Q_CLOSED | WEIR_Q_DRAINING)) != 0) {
     return weir__acquire_refuse(pool, WEIR_E_CLOSED, err);
   }
   if (span != 0) {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "close.h"
+#include "control.h"
 #include "dispatch.h"
 #include "drive.h"
 #include "engine.h"
@@ -59,8 +60,10 @@ static uint64_t lease_own(struct weir__pool *pool,
   bool won = false;
   weir__mutex_lock(&pool->mu);
   pool->connects_ok++;
-  if (weir__waiter_state(w) == WEIR_WAITER_DRIVING && !pool->closed &&
-      weir__slot_flags(word) == 0 && weir__slot_move(slot, &word, leased)) {
+  weir__control_news_locked(pool);
+  if (weir__waiter_state(w) == WEIR_WAITER_DRIVING &&
+      weir__control_grants_locked(pool) && weir__slot_flags(word) == 0 &&
+      weir__slot_move(slot, &word, leased)) {
     weir__dispatch_waited_locked(pool, w, weir__clock_now());
     won = withdraw(pool, w, WEIR_WAITER_GRANTED);
     pool->n_connecting--;
@@ -72,8 +75,8 @@ static uint64_t lease_own(struct weir__pool *pool,
   return won ? leased : 0;
 }
 
-/* A caller that got nothing for what it opened, because that was cleared or the
- * pool is about to close, goes back to the head of the line. */
+/* A caller that got nothing for what it opened, because that was cleared, or the
+ * pool is paused or about to close, goes back to its place in line. */
 static void wait_again(struct weir__pool *pool, struct weir__waiter *w) {
   struct weir__wakes wakes = {.n_asleep = 0};
   weir__mutex_lock(&pool->mu);
@@ -81,7 +84,7 @@ static void wait_again(struct weir__pool *pool, struct weir__waiter *w) {
     weir__waiters_remove(&pool->driving, w);
     w->slot = NULL;
     weir__store_release_u32(&w->state, WEIR_WAITER_WAITING);
-    weir__waiters_push_front(&pool->waiting, w);
+    weir__waiters_restore(&pool->waiting, w);
     weir__dispatch_locked(pool, &wakes);
   }
   weir__mutex_unlock(&pool->mu);

@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "control.h"
 #include "growth.h"
 #include "session.h"
 #include "strategy.h"
@@ -107,8 +108,9 @@ static int try_hand_over(struct weir__pool *pool,
   weir__mutex_lock(&pool->mu);
   uint64_t now = weir__clock_now();
   /* Those that wait in a closed pool are about to be told so. */
-  struct weir__waiter *w =
-      pool->closed ? NULL : pool->strategy->heir(pool, now);
+  struct weir__waiter *w = weir__control_grants_locked(pool)
+                               ? pool->strategy->heir(pool, now)
+                               : NULL;
   if (w != NULL) {
     result = hand_over_locked(pool, w, slot, word, now, &wakes) ? 1 : -1;
   }
@@ -119,11 +121,12 @@ static int try_hand_over(struct weir__pool *pool,
 
 static bool make_idle(struct weir__pool *pool,
                       struct weir__slot *slot,
-                      uint64_t *word) {
+                      uint64_t *word,
+                      uint64_t since) {
   uint64_t idle = weir__slot_word(
       WEIR_SLOT_IDLE, 0, weir__slot_generation(*word), weir__slot_lease(*word));
   bool connecting = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
-  weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
+  weir__store_relaxed_u64(&slot->idle_since, since);
   if (!weir__slot_move(slot, word, idle)) {
     return false;
   }
@@ -135,22 +138,27 @@ static bool make_idle(struct weir__pool *pool,
   return true;
 }
 
-bool weir__publish(struct weir__pool *pool,
-                   struct weir__slot *slot,
-                   uint64_t *word,
-                   const struct weir__caller *self) {
+static bool publish(struct weir__pool *pool,
+                    struct weir__slot *slot,
+                    uint64_t *word,
+                    const struct weir__caller *self,
+                    uint64_t since) {
   uint32_t index = slot->index;
   uint32_t generation = weir__slot_generation(*word);
   uint64_t idle =
       weir__slot_word(WEIR_SLOT_IDLE, 0, generation, weir__slot_lease(*word));
-  if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
+  uint64_t q = weir__load_seq_u64(&pool->q);
+  if ((q & WEIR_Q_SURPLUS) != 0 && weir__control_shed(pool, slot, *word)) {
+    return true;
+  }
+  if ((q & WEIR_Q_WAITERS) != 0) {
     int handed = try_hand_over(pool, slot, word, self);
     if (handed != 0) {
       return handed > 0;
     }
   }
   WEIR_POINT("publish.idle", slot);
-  if (!make_idle(pool, slot, word)) {
+  if (!make_idle(pool, slot, word, since)) {
     return false;
   }
   WEIR_POINT("publish.published", slot);
@@ -159,14 +167,31 @@ bool weir__publish(struct weir__pool *pool,
    * that came later finds the slot.  Whoever cleared or closed the pool before
    * the slot was idle has not seen it, so it is retired here, by its word: its
    * bit may be away for a moment (idle.c). */
-  uint64_t q = weir__load_seq_u64(&pool->q);
-  if ((q & WEIR_Q_CLOSED) != 0 || weir__q_generation(q) != generation) {
+  q = weir__load_seq_u64(&pool->q);
+  if ((q & (WEIR_Q_CLOSED | WEIR_Q_DRAINING)) != 0 ||
+      weir__q_generation(q) != generation) {
     (void)weir__growth_retire(slot, &idle);
+  } else if ((q & WEIR_Q_SURPLUS) != 0) {
+    (void)weir__control_shed(pool, slot, idle);
   }
   if ((q & WEIR_Q_FLAGS) != 0) {
     weir__dispatch(pool, self);
   }
   return true;
+}
+
+bool weir__publish(struct weir__pool *pool,
+                   struct weir__slot *slot,
+                   uint64_t *word,
+                   const struct weir__caller *self) {
+  return publish(pool, slot, word, self, weir__clock_coarse());
+}
+
+bool weir__publish_again(struct weir__pool *pool,
+                         struct weir__slot *slot,
+                         uint64_t *word) {
+  return publish(pool, slot, word, NULL,
+                 weir__load_relaxed_u64(&slot->idle_since));
 }
 
 static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
@@ -191,9 +216,10 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
 }
 
 void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
-  if (!pool->closed) {
+  if (weir__control_grants_locked(pool)) {
     serve_locked(pool, wakes);
     weir__growth_locked(pool, wakes);
+    weir__control_give_up_locked(pool, wakes);
   }
   weir__dispatch_flag_locked(pool);
 }
@@ -201,7 +227,7 @@ void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
 int weir__dispatch_enqueue_locked(struct weir__pool *pool,
                                   struct weir__waiter *w,
                                   struct weir__wakes *wakes) {
-  if (pool->closed) {
+  if (pool->closed || pool->draining) {
     return WEIR_E_CLOSED;
   }
   if (pool->waiting.n + pool->driving.n >=
@@ -238,6 +264,8 @@ bool weir__dispatch_leave_locked(struct weir__pool *pool,
     return false;
   }
   weir__waiters_remove(&pool->waiting, w);
+  /* Others may ask for it after the mutex is free: a cancellation, a timer. */
+  weir__store_release_u32(&w->state, WEIR_WAITER_FAILED);
   weir__dispatch_flag_locked(pool);
   return true;
 }

@@ -110,8 +110,7 @@ void weir__explain_late(struct weir__pool *pool,
                     WEIR_DRV_RETRY_OTHER);
 }
 
-/* The last connect error, as a clause, or "". */
-static void last_error(struct weir__pool *pool, char *buf, size_t cap) {
+void weir__explain_last_error(struct weir__pool *pool, char *buf, size_t cap) {
   weir__mutex_lock(&pool->mu);
   if (pool->last_error.code != 0) {
     (void)snprintf(buf, cap, "; the last connect failed: %.300s",
@@ -127,6 +126,12 @@ static void last_error(struct weir__pool *pool, char *buf, size_t cap) {
 static void tell_no_wait(const struct weir_pool_stats *stats,
                          const char *last,
                          struct weir_error *err) {
+  if (stats->state == WEIR_POOL_PAUSED) {
+    (void)weir__error_set(err, WEIR_E_TIMEOUT, WEIR_PHASE_QUEUE,
+                          "the pool is paused, and a time-out of 0 does not "
+                          "wait for weir_pool_resume()");
+    return;
+  }
   (void)weir__error_set(
       err, WEIR_E_TIMEOUT, WEIR_PHASE_QUEUE,
       "no connection is idle, and a time-out of 0 opens none; give a time-out "
@@ -142,9 +147,13 @@ static void tell_wait(const struct weir_pool_stats *stats,
       err, WEIR_E_TIMEOUT, WEIR_PHASE_QUEUE,
       "timed out after %.2f s waiting for a connection: Max Pool Size %u, %u "
       "leased, %u connecting, %u idle, %u closing, %u other callers waiting%s; "
-      "release connections sooner, or raise Max Pool Size or the time-out",
+      "%s",
       seconds(weir__clock_now() - since), stats->max_size, stats->leased,
-      stats->connecting, stats->idle, stats->closing, stats->waiters, last);
+      stats->connecting, stats->idle, stats->closing, stats->waiters, last,
+      stats->state == WEIR_POOL_PAUSED
+          ? "the pool is paused: weir_pool_resume() ends that"
+          : "release connections sooner, or raise Max Pool Size or the "
+            "time-out");
 }
 
 int weir__explain_timeout(struct weir__pool *pool,
@@ -155,7 +164,7 @@ int weir__explain_timeout(struct weir__pool *pool,
   if (err == NULL) {
     return WEIR_E_TIMEOUT;
   }
-  last_error(pool, last, sizeof last);
+  weir__explain_last_error(pool, last, sizeof last);
   weir__pool_stats(pool, &stats);
   if (w->deadline == w->since) {
     tell_no_wait(&stats, last, err);

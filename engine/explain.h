@@ -31,4 +31,8 @@ int32_t weir__explain_phase(struct weir_drv_hconn *session);
 /* *from into the caller's struct, as far as that goes; err may be NULL. */
 void weir__explain_copy(struct weir_error *err, const struct weir_error *from);
 
+/* The last connect error of the pool as a clause to be put behind a sentence, with
+ * a NUL, or "". */
+void weir__explain_last_error(struct weir__pool *pool, char *buf, size_t cap);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "close.h"
+#include "control.h"
 #include "dispatch.h"
 #include "engine.h"
 #include "explain.h"
@@ -72,7 +73,8 @@ static struct weir__slot *take_empty(struct weir__pool *pool)
   WEIR_ASSERT(moved);
   (void)moved;
   weir__bits_clear(&pool->empties, i);
-  if (pool->n_open == 0) {
+  if (pool->n_open == 0 || pool->trimless) {
+    pool->review_asked = true;
     weir__tend(pool); /* which looks after idle ones from now on */
   }
   pool->n_open++;
@@ -146,19 +148,29 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
 static bool wants_connect(const struct weir__pool *pool) {
   uint32_t unclaimed = pool->n_connecting - pool->driving.n;
   return pool->waiting.n_submitted > unclaimed && !pool->no_places &&
-         pool->n_open < weir__pool_settings(pool)->max_pool_size &&
+         pool->n_open < pool->max_now &&
          pool->strategy->may_open(pool);
 }
 
-static bool below_min(const struct weir__pool *pool) {
-  uint32_t min = weir__pool_settings(pool)->min_pool_size;
-  return pool->n_open - pool->n_closing < min;
+/* Min Pool Size, a replacement for one that is to retire, or Min Idle.  Those that
+ * are being opened for it count as idle: that is what they will be. */
+static bool below_min(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  uint32_t min =
+      pool->wanted > set->min_pool_size ? pool->wanted : set->min_pool_size;
+  if (pool->n_open - pool->n_closing < min) {
+    return true;
+  }
+  return set->min_idle != 0 && pool->n_open < pool->max_now &&
+         weir__idle_count(pool, set->min_idle) + pool->n_filling <
+             set->min_idle;
 }
 
 void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
-  if (pool->closed) {
+  if (!weir__control_opens_locked(pool)) {
     return;
   }
+  pool->lazy = pool->lazy && pool->waiting.n == 0;
   give_to_waiters(pool, wakes);
   if (wants_connect(pool)) {
     weir__tend(pool);
@@ -166,7 +178,8 @@ void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
   if (pool->waiting.n != 0 && pool->n_closing != 0) {
     weir__tend(pool); /* places that are closing are wanted now */
   }
-  if (below_min(pool) && pool->n_filling < FILLING_MAX && !pool->resting) {
+  if (below_min(pool) && pool->n_filling < FILLING_MAX && !pool->resting &&
+      !pool->lazy) {
     weir__tend(pool);
   }
 }
@@ -193,8 +206,9 @@ static struct weir__slot *take_for_submitted(struct weir__pool *pool) {
 static struct weir__slot *take_for_min(struct weir__pool *pool) {
   struct weir__slot *slot = NULL;
   weir__mutex_lock(&pool->mu);
-  if (!pool->closed && below_min(pool) && pool->n_filling < FILLING_MAX &&
-      pool->waiting.n == 0 && pool->strategy->may_open(pool)) {
+  if (weir__control_opens_locked(pool) && !pool->lazy && below_min(pool) &&
+      pool->n_filling < FILLING_MAX && pool->waiting.n == 0 &&
+      pool->strategy->may_open(pool)) {
     slot = take_empty(pool);
     pool->n_filling += slot != NULL;
     weir__growth_unclaimed_locked(pool);
@@ -267,7 +281,8 @@ static void note_filled(struct weir__pool *pool, bool good) {
 }
 
 void weir__growth_rest_locked(struct weir__pool *pool) {
-  if (!pool->closed && weir__pool_settings(pool)->min_pool_size != 0) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  if (!pool->closed && (set->min_pool_size | set->min_idle) != 0) {
     rest(pool, CLEAR_PAUSE_NS);
     weir__tend(pool); /* which sets the timer for its end */
   }
@@ -350,6 +365,7 @@ void weir__growth_failed(struct weir__pool *pool,
                          const struct weir_error *err) {
   weir__mutex_lock(&pool->mu);
   pool->connects_failed++;
+  weir__control_news_locked(pool);
   pool->last_error = *err;
   weir__mutex_unlock(&pool->mu);
 }
@@ -368,6 +384,7 @@ void weir__growth_opened(struct weir_drv_hconn *session) {
   if (session->status == WEIR_DRV_DONE && session->usable) {
     weir__mutex_lock(&pool->mu);
     pool->connects_ok++;
+    weir__control_news_locked(pool);
     weir__mutex_unlock(&pool->mu);
     if ((weir__slot_flags(word) & WEIR_SLOT_DOOMED) == 0 &&
         weir__publish(pool, slot, &word, NULL)) {
@@ -442,6 +459,7 @@ void weir__growth_emptied(struct weir__slot *slot) {
   pool->no_places = false;
   weir__bits_set(&pool->empties, slot->index);
   weir__dispatch_locked(pool, &wakes);
+  weir__control_news_locked(pool);
   bool last = pool->closed && pool->n_open == 0;
   weir__mutex_unlock(&pool->mu);
   weir__wakes_flush(&wakes, NULL);

@@ -149,6 +149,17 @@ static int refuse_unknown(const struct split *sp,
                          pair->position, pair->name_len);
 }
 
+/* Of which keys hold a digest, also those that compare the text. */
+static void hide_pair(struct split *sp, uint32_t i) {
+  sp->out->secret_pairs[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+static bool is_private(const struct weir__conninfo_pair *pair) {
+  const struct weir__setting *setting =
+      weir__settings_find(pair->name, pair->name_len);
+  return (setting->flags & WEIR_SETTING_PRIVATE) != 0;
+}
+
 static int find_owners(struct split *sp) {
   for (uint32_t i = 0; i < sp->ci->n; i++) {
     const struct weir__conninfo_pair *pair = &sp->ci->pairs[i];
@@ -156,10 +167,13 @@ static int find_owners(struct split *sp) {
     if (sp->owner[i] == OWNER_NONE) {
       return refuse_unknown(sp, pair);
     }
+    if (sp->owner[i] == OWNER_ENGINE && is_private(pair)) {
+      hide_pair(sp, i);
+    }
     if (sp->owner[i] >= 0) {
       uint32_t k = (uint32_t)sp->owner[i];
       if ((info_at(&sp->catalog, k).flags & WEIR_DRV_OPT_SECRET) != 0) {
-        sp->out->secret_pairs[i / 64] |= UINT64_C(1) << (i % 64);
+        hide_pair(sp, i);
       }
     }
   }
@@ -365,6 +379,62 @@ int weir__options_split(const struct weir__conninfo *ci,
     return rc;
   }
   *out = made;
+  return WEIR_OK;
+}
+
+static int refuse_fixed(const struct split *sp,
+                        const struct weir__conninfo_pair *pair,
+                        const char *name,
+                        int name_len) {
+  return weir__error_set(sp->err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+                         "changes, byte %u: \"%.*s\" cannot change while a "
+                         "pool runs; open a pool with another connection "
+                         "string",
+                         pair->position, name_len, name);
+}
+
+int weir__options_changeable(const struct weir__conninfo *ci,
+                             const struct weir_drv_option_info *info,
+                             uint32_t n,
+                             uint32_t stride,
+                             struct weir_error *err) {
+  struct weir__options unused = {0};
+  struct split sp = {
+      .ci = ci, .catalog = {info, n, stride}, .out = &unused, .err = err};
+  int rc = check_catalog(&sp.catalog, err);
+  if (rc == WEIR_OK) {
+    rc = find_owners(&sp);
+  }
+  for (uint32_t i = 0; rc == WEIR_OK && i < ci->n; i++) {
+    if (sp.owner[i] >= 0) {
+      struct weir_drv_option_info of =
+          info_at(&sp.catalog, (uint32_t)sp.owner[i]);
+      rc = refuse_fixed(&sp, &ci->pairs[i], of.name.p, (int)of.name.n);
+    } else if ((setting_of(&sp, i)->flags & WEIR_SETTING_LIVE) == 0) {
+      const char *name = setting_of(&sp, i)->name;
+      rc = refuse_fixed(&sp, &ci->pairs[i], name, (int)strlen(name));
+    }
+  }
+  return rc;
+}
+
+/* In the order of the text, so that the last of several counts. */
+int weir__options_change(const struct weir__conninfo *ci,
+                         struct weir__settings *s,
+                         struct weir_error *err) {
+  for (uint32_t i = 0; i < ci->n; i++) {
+    const struct weir__conninfo_pair *pair = &ci->pairs[i];
+    const struct weir__setting *setting =
+        weir__settings_find(pair->name, pair->name_len);
+    bool reset = is_default(pair);
+    int rc =
+        weir__settings_set(s, setting, reset ? setting->fallback : pair->value,
+                           reset ? strlen(setting->fallback) : pair->value_len,
+                           pair->position, err);
+    if (rc != WEIR_OK) {
+      return rc;
+    }
+  }
   return WEIR_OK;
 }
 

@@ -54,6 +54,23 @@ int weir__options_split(const struct weir__conninfo *ci,
                         struct weir__options *out,
                         struct weir_error *err);
 
+/* Whether every option of ci may be changed while a pool runs: it is a setting of
+ * the engine that says so.  info, n, stride: the driver's array, so that its
+ * options can be told from unknown ones.  Returns WEIR_OK; WEIR_E_ARG (*err names
+ * the option, as weir__options_split() does). */
+int weir__options_changeable(const struct weir__conninfo *ci,
+                             const struct weir_drv_option_info *info,
+                             uint32_t n,
+                             uint32_t stride,
+                             struct weir_error *err);
+
+/* Sets in *s what ci, which has been found changeable, says; an empty value means
+ * the default.  Returns as weir__settings_set(); on failure *s is of no use.  Does
+ * not allocate. */
+int weir__options_change(const struct weir__conninfo *ci,
+                         struct weir__settings *s,
+                         struct weir_error *err);
+
 /* Wipes the secrets and frees; fine on a zeroed struct and twice. */
 void weir__options_fini(struct weir__options *o);
 

@@ -204,9 +204,10 @@ static void run_look(struct weir__task *task) {
   weir__mutex_lock(&q->mu);
   uint32_t state = e->state;
   bool check = e->check;
+  bool pin = state == WEIR_ENTRY_TAKEN || state == WEIR_ENTRY_DROPPED;
   e->task_posted = false;
   e->check = false;
-  e->pins++;
+  e->pins += pin;
   weir__mutex_unlock(&q->mu);
   if (state == WEIR_ENTRY_DROPPED) {
     release_dropped(e);
@@ -214,7 +215,9 @@ static void run_look(struct weir__task *task) {
     look(e, check);
   }
   weir__mutex_lock(&q->mu);
-  unpin_locked(e);
+  if (pin) {
+    unpin_locked(e);
+  }
   q->refs--; /* the task's */
   weir__queue_leave_locked(q);
 }

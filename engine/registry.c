@@ -5,18 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "acquire.h"
 #include "conninfo.h"
 #include "credential.h"
 #include "handle.h"
 #include "key.h"
-#include "lease.h"
 #include "options.h"
 #include "pool.h"
+#include "ready.h"
 #include "settings.h"
 #include "status.h"
 #include "sys/assert.h"
-#include "tend.h"
 
 /* A connection string understood: what a pool is made of. */
 struct parts {
@@ -245,15 +243,6 @@ static int find_or_make(struct weir__engine *engine,
   return rc;
 }
 
-/* Startup=require: one connection must come up before the pool is open. */
-static int prove(struct weir__pool *pool,
-                 struct weir__caller *self,
-                 struct weir_error *err) {
-  uint64_t lease;
-  int rc = weir__acquire(pool, self, WEIR_TIMEOUT_POOL, &lease, err);
-  return rc == WEIR_OK ? weir__lease_release(lease, self, false) : rc;
-}
-
 int weir__registry_open(struct weir__engine *engine,
                         struct weir__caller *self,
                         const char *conninfo,
@@ -272,17 +261,10 @@ int weir__registry_open(struct weir__engine *engine,
   }
   WEIR_ASSERT(pool != NULL);
   uint64_t handle = pool->handle;
-  uint32_t startup = weir__pool_settings(pool)->startup;
-  if (startup == WEIR_STARTUP_REQUIRE) {
-    rc = prove(pool, self, err);
-    if (rc != WEIR_OK) {
-      (void)weir__registry_close(handle);
-      return rc;
-    }
-  }
-  if (fresh && startup != WEIR_STARTUP_LAZY &&
-      weir__pool_settings(pool)->min_pool_size != 0) {
-    weir__tend(pool);
+  rc = weir__ready_start(pool, self, fresh, err);
+  if (rc != WEIR_OK) {
+    (void)weir__registry_close(handle);
+    return rc;
   }
   *out_pool = handle;
   return WEIR_OK;

@@ -37,7 +37,8 @@ void weir__submit_decided(struct weir__waiter *w) {
   struct weir__entry *e = entry_of(w);
   if (weir__waiter_state(w) == WEIR_WAITER_FAILED) {
     weir__queue_post(e, w->code, 0, NULL);
-  } else if (weir__acquire_trust(e->pool, w->granted) == WEIR_TRUST_FULL) {
+  } else if (weir__acquire_trust(e->pool, w->granted, w->granted_word) ==
+             WEIR_TRUST_FULL) {
     post_lease(e, w->granted, w->granted_word);
   } else {
     weir__entry_look(e, true);
@@ -169,6 +170,7 @@ static int submit_slow(struct weir__pool *pool,
     return weir__queue_refuse(queue, err);
   }
   uint64_t op = e->handle;
+  WEIR_POINT("submit.reserved", e);
   e->waiter.since = times.since;
   e->waiter.deadline = times.deadline;
   rc = enqueue(e, self);
@@ -239,7 +241,6 @@ void weir__submit_fail_one(struct weir__pool *pool,
     for (w = pool->waiting.first; w->caller != NULL; w = w->next) {
     }
     (void)weir__dispatch_leave_locked(pool, w);
-    weir__store_release_u32(&w->state, WEIR_WAITER_FAILED);
   }
   weir__mutex_unlock(&pool->mu);
   if (w != NULL) {

@@ -62,6 +62,26 @@ static void note_submitted(struct weir__wakes *wakes, struct weir__waiter *w) {
   wakes->last_submitted = w;
 }
 
+void weir__waiters_restore(struct weir__waiters *list, struct weir__waiter *w) {
+  struct weir__waiter *before = NULL;
+  struct weir__waiter *after = list->first;
+  while (after != NULL && after->since < w->since) {
+    before = after;
+    after = after->next;
+  }
+  if (before == NULL) {
+    weir__waiters_push_front(list, w);
+  } else if (after == NULL) {
+    weir__waiters_push(list, w);
+  } else {
+    w->prev = before;
+    w->next = after;
+    before->next = w;
+    after->prev = w;
+    list->n++;
+  }
+}
+
 void weir__waiter_decide(struct weir__waiter *w,
                          enum weir__waiter_state state,
                          struct weir__wakes *wakes) {

@@ -56,6 +56,9 @@ void weir__waiters_push_front(struct weir__waiters *list,
                               struct weir__waiter *w);
 void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w);
 
+/* Puts it where it was: before those who came later. */
+void weir__waiters_restore(struct weir__waiters *list, struct weir__waiter *w);
+
 #define WEIR_WAKES_MAX 32u
 
 struct weir__wakes {

@@ -39,14 +39,15 @@ void handoff_init(struct handoff_pool *p,
   p->rule = rule;
   p->bound_ns = bound_ns;
   p->fair_parts = fair_parts;
-  p->due = WEIR_NEVER;
+  weir__store_relaxed_u64(&p->due, WEIR_NEVER);
   (void)pthread_mutex_init(&p->mu, NULL);
   if (!weir__bits_init(&p->idle, HANDOFF_SLOTS)) {
     spike_die("no memory");
   }
   for (uint32_t i = 0; i < HANDOFF_SLOTS; i++) {
     p->slots[i].index = i;
-    p->slots[i].word = weir__slot_word(WEIR_SLOT_IDLE, 0, 0, 0);
+    weir__store_relaxed_u64(&p->slots[i].word,
+                            weir__slot_word(WEIR_SLOT_IDLE, 0, 0, 0));
     weir__bits_set(&p->idle, i);
   }
 }
@@ -92,23 +93,30 @@ static uint64_t bound_of(const struct handoff_pool *p) {
   return fair > p->bound_ns ? fair : p->bound_ns;
 }
 
-/* After each change of the line: WAITERS, and when the head is overdue. */
-static void refresh(struct handoff_pool *p) {
-  uint64_t q = weir__load_relaxed_u64(&p->q);
-  if (p->n != 0 && (q & Q_WAITERS) == 0) {
-    (void)weir__or_seq_u64(&p->q, Q_WAITERS);
-  } else if (p->n == 0 && (q & Q_WAITERS) != 0) {
-    (void)weir__and_seq_u64(&p->q, ~Q_WAITERS);
+/* HANDOFF_ALARM: whether releases are to hand over. */
+static void refresh_overdue(struct handoff_pool *p, uint64_t due) {
+  bool set = (weir__load_relaxed_u64(&p->q) & Q_OVERDUE) != 0;
+  bool overdue = p->first != NULL && spike_now() >= due;
+  if (overdue && !set) {
+    (void)weir__or_seq_u64(&p->q, Q_OVERDUE);
+  } else if (!overdue && set) {
+    (void)weir__and_seq_u64(&p->q, ~Q_OVERDUE);
   }
+}
+
+/* After each change of the line.  When the head is overdue comes first: a release
+ * that sees WAITERS sees it too, or that of a later head. */
+static void refresh(struct handoff_pool *p) {
+  bool set = (weir__load_relaxed_u64(&p->q) & Q_WAITERS) != 0;
   uint64_t due = p->first == NULL ? WEIR_NEVER : p->first->since + bound_of(p);
   weir__store_relaxed_u64(&p->due, due);
+  if (p->n != 0 && !set) {
+    (void)weir__or_seq_u64(&p->q, Q_WAITERS);
+  } else if (p->n == 0 && set) {
+    (void)weir__and_seq_u64(&p->q, ~Q_WAITERS);
+  }
   if (p->rule == HANDOFF_ALARM) {
-    bool overdue = p->first != NULL && spike_now() >= due;
-    if (overdue && (q & Q_OVERDUE) == 0) {
-      (void)weir__or_seq_u64(&p->q, Q_OVERDUE);
-    } else if (!overdue && (q & Q_OVERDUE) != 0) {
-      (void)weir__and_seq_u64(&p->q, ~Q_OVERDUE);
-    }
+    refresh_overdue(p, due);
   }
 }
 
@@ -318,7 +326,9 @@ static bool hand_over(struct handoff_pool *p,
   struct wakes wakes = {.n = 0};
   (void)pthread_mutex_lock(&p->mu);
   p->hold_ns = (p->hold_ns * 7 + u->hold_ns) / 8;
-  struct handoff_node *w = p->first;
+  /* Again, as the head may be another one by now. */
+  struct handoff_node *w =
+      must_hand_over(p, weir__load_relaxed_u64(&p->q)) ? p->first : NULL;
   if (w != NULL) {
     uint64_t next =
         weir__slot_word(WEIR_SLOT_LEASED, 0, 0, weir__slot_lease(word) + 1);

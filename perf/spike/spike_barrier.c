@@ -37,7 +37,7 @@ static void waited_for(void) {
 
 /* As the engine: two compare-and-swaps, all sequentially consistent. */
 static void cas_cas(unsigned which, uint64_t n) {
-  _Atomic uint64_t *word = &slots[which * 8].word;
+  _Atomic uint64_t *word = &slots[which * (size_t)8].word;
   while (n-- != 0) {
     if (weir__load_seq_u64(&pool.q) != 0) {
       waited_for();
@@ -55,7 +55,7 @@ static void cas_cas(unsigned which, uint64_t n) {
 /* The claim as now; the release a plain store.  It no longer notices a second
  * release or a DOOMED that came between its read and its store. */
 static void cas_store(unsigned which, uint64_t n) {
-  _Atomic uint64_t *word = &slots[which * 8].word;
+  _Atomic uint64_t *word = &slots[which * (size_t)8].word;
   while (n-- != 0) {
     if (weir__load_relaxed_u64(&pool.q) != 0) {
       waited_for();
@@ -73,7 +73,7 @@ static void cas_store(unsigned which, uint64_t n) {
 
 /* Neither: right only if nobody else may claim this slot without membarrier. */
 static void store_store(unsigned which, uint64_t n) {
-  _Atomic uint64_t *word = &slots[which * 8].word;
+  _Atomic uint64_t *word = &slots[which * (size_t)8].word;
   while (n-- != 0) {
     if (weir__load_relaxed_u64(&pool.q) != 0) {
       waited_for();
@@ -121,6 +121,7 @@ struct slow {
 
 static void slow_work(void *arg, unsigned which) {
   struct slow *s = arg;
+  cycles_pin(which);
   if (which == 1) {
     while (atomic_load_explicit(&s->done, memory_order_relaxed) == 0) {
       s->busy(1, 1000);
@@ -184,7 +185,7 @@ int main(int argc, char **argv) {
   weir_h opened;
   engine_pool = open_pool(&opened);
   for (unsigned i = 0; i < CYCLES_THREADS * 8; i++) {
-    slots[i].word = IDLE;
+    weir__store_relaxed_u64(&slots[i].word, IDLE);
   }
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
               0) != 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* spike_handoff.c - who gets a connection that comes back: 50 threads, a pool of
- * 10, each rule of handoff_pool.h and the engine itself, with five ways of using
+ * 10, each rule of handoff_pool.h and the engine itself, with six ways of using
  * a connection.
  *
  * Usage: spike_handoff [--quick]
@@ -18,8 +18,8 @@
 #include "handoff_pool.h"
 #include "spike.h"
 
-#define US 1000u
-#define MS 1000000u
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
 
 enum use {
   USE_NOTHING,
@@ -36,6 +36,7 @@ static const struct {
     {"hold: sleep of 100 us", USE_SLEEP, 100 * US, 0},
     {"... and 300 us between", USE_SLEEP, 100 * US, 300 * US},
     {"hold: none", USE_NOTHING, 0, 0},
+    {"hold: 0.1 us of work", USE_BUSY, 100, 0},
     {"hold: 10 us of work", USE_BUSY, 10 * US, 0},
     {"hold: sleep of 1 ms", USE_SLEEP, 1 * MS, 0},
 };
@@ -207,6 +208,9 @@ static void run_one(unsigned h,
   r->pause_ns = holds[h].pause_ns;
   r->engine_pool = k == RULES - 1 ? pool : 0;
   measure(r, ns, f);
+  if (weir__load_seq_u64(&r->pool.q) != 0) {
+    spike_die("somebody was left in line"); /* or a try was never ended */
+  }
   for (unsigned i = 0; i < FIGURES; i++) {
     figures[h][k][i][round] = f[i];
   }
@@ -262,7 +266,7 @@ static weir_h open_pool(weir_h *out_engine) {
 int main(int argc, char **argv) {
   bool quick = spike_quick(argc, argv);
   unsigned rounds = quick ? 1 : 5;
-  uint64_t ns = quick ? 40 * MS : 150 * MS;
+  uint64_t ns = quick ? 40 * MS : 120 * MS;
   weir_h engine;
   weir_h pool = open_pool(&engine);
   (void)printf("50 threads, 10 connections, %u rounds of %u ms\n", rounds,

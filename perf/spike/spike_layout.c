@@ -28,7 +28,7 @@ static inline void use(_Atomic uint64_t *word) {
   (void)weir__cas_seq_u64(word, &w, (w & SAME) + WEIR_SLOT_IDLE);
 }
 
-static inline void neighbours(unsigned which, uint64_t n, unsigned apart) {
+static inline void neighbours(unsigned which, uint64_t n, size_t apart) {
   _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)&memory[which * apart];
   while (n-- != 0) {
     use(word);
@@ -57,10 +57,10 @@ static const struct cycles_way slots_apart[] = {
 
 /* The hint changes at each release, as it does when a processor's threads take
  * turns with several slots. */
-static inline void hints(unsigned which, uint64_t n, unsigned apart) {
+static inline void hints(unsigned which, uint64_t n, size_t apart) {
   _Atomic uint32_t *hint = (_Atomic uint32_t *)(void *)&memory[which * apart];
   _Atomic uint64_t *word =
-      (_Atomic uint64_t *)(void *)&memory[512 + which * 128];
+      (_Atomic uint64_t *)(void *)&memory[512 + which * (size_t)128];
   while (n-- != 0) {
     uint32_t seen = weir__load_acquire_u32(hint);
     use(word);
@@ -140,7 +140,7 @@ static void make_slots(void) {
   scatter(order_few, FEW);
   scatter(order_many, MANY);
   flat = lines(MANY * sizeof *flat);
-  chunks = lines(n * sizeof *chunks);
+  chunks = lines(n * sizeof(void *));
   for (uint32_t i = 0; i < n; i++) {
     chunks[i] = lines(sizeof *chunks[i]);
   }
@@ -161,7 +161,7 @@ int main(int argc, char **argv) {
                n / 2, rounds);
   (void)printf("\nbytes for slots with Max Pool Size=100 and one connection: "
                "chunks %zu, one array %zu\n",
-               sizeof **chunks + sizeof *chunks * (FEW / WEIR_SLOT_CHUNK + 1),
+               sizeof **chunks + sizeof(void *) * (FEW / WEIR_SLOT_CHUNK + 1),
                sizeof *flat * FEW);
   return 0;
 }

@@ -22,7 +22,7 @@
 #include "strategy.h"
 
 #define CALLERS_MAX 100u
-#define MS          1000000u
+#define MS          UINT64_C(1000000)
 
 static struct weir__waiter *in_time(const struct weir__waiters *list,
                                     uint64_t now) {

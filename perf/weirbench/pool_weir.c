@@ -10,12 +10,14 @@
 #include "clock.h"
 #include "pool.h"
 
-#define KEY_BYTES   16384u
-#define NAME_BYTES  64u
-#define STATEMENT   "SELECT 1"
-#define GRACE_NS    INT64_C(5000000000)
-#define SETTLE_NS   INT64_C(10000000000) /* longest a renewal takes */
-#define SETTLE_STEP INT64_C(200000)
+#define KEY_BYTES     16384u
+#define NAME_BYTES    64u
+#define STATEMENT     "SELECT 1"
+#define GRACE_NS      INT64_C(5000000000)
+#define SETTLE_NS     INT64_C(10000000000) /* longest a renewal takes */
+#define SETTLE_STEP   INT64_C(200000)
+/* Longer than any acquire may wait. */
+#define COMPLETION_NS INT64_C(130000000000)
 
 struct weir_bench {
   weir_h engine;
@@ -169,6 +171,18 @@ static int settle(struct weir_bench *b, struct weir_pool_stats *out_stats) {
   }
 }
 
+static void add_stats(struct pool_counts *to, const struct weir_pool_stats *s) {
+  to->connects += s->connects_begun;
+  to->timeouts += s->timeouts;
+  to->waits += s->wait_count;
+  to->overtakes += s->overtakes;
+  to->wait_max_ns =
+      s->wait_max_ns > to->wait_max_ns ? s->wait_max_ns : to->wait_max_ns;
+  for (unsigned i = 0; i < POOL_BUCKETS; i++) {
+    to->wait_bucket[i] += s->wait_bucket[i];
+  }
+}
+
 static int renew(void *pool, struct fault *fault) {
   struct weir_bench *b = pool;
   struct weir_pool_stats s;
@@ -177,8 +191,7 @@ static int renew(void *pool, struct fault *fault) {
                      "weir_pool_clear()");
     return -1;
   }
-  b->before.connects += s.connects_begun;
-  b->before.timeouts += s.timeouts;
+  add_stats(&b->before, &s);
   (void)weir_pool_close(b->pool);
   return open_pool(b, fault);
 }
@@ -239,12 +252,75 @@ static int query(void *pool, uint64_t lease, struct fault *fault) {
   return drain(lease, fault);
 }
 
+static int queue_open(void *pool,
+                      uint32_t capacity,
+                      uint64_t *out_queue,
+                      struct fault *fault) {
+  const struct weir_bench *b = pool;
+  struct weir_error err = {.struct_size = sizeof err};
+  int32_t rc = weir_queue_open(b->engine, capacity, out_queue, &err);
+  if (rc != WEIR_OK) {
+    tell(fault, "opening a completion queue", rc, &err);
+    return -1;
+  }
+  return 0;
+}
+
+static void queue_close(void *pool, uint64_t queue) {
+  (void)pool;
+  (void)weir_queue_close(queue);
+}
+
+static enum pool_result submit(void *pool,
+                               uint64_t queue,
+                               uint64_t number,
+                               uint64_t *out_lease,
+                               struct fault *fault) {
+  const struct weir_bench *b = pool;
+  struct weir_error err;
+  err.struct_size = sizeof err;
+  int32_t rc = weir_submit_acquire(b->pool, WEIR_TIMEOUT_POOL, queue, number,
+                                   out_lease, NULL, &err);
+  if (rc == WEIR_OK) {
+    return POOL_OK;
+  }
+  if (rc == WEIR_PENDING) {
+    return POOL_PENDING;
+  }
+  tell(fault, "submitting an acquire", rc, &err);
+  return rc == WEIR_E_TIMEOUT ? POOL_TIMEOUT : POOL_FAILED;
+}
+
+static enum pool_result next(void *pool,
+                             uint64_t queue,
+                             uint64_t *out_number,
+                             uint64_t *out_lease,
+                             struct fault *fault) {
+  (void)pool;
+  struct weir_error err;
+  struct weir_completion c;
+  err.struct_size = sizeof err;
+  c.struct_size = sizeof c;
+  int32_t rc = weir_queue_take(queue, COMPLETION_NS, &c, &err);
+  if (rc != WEIR_OK) {
+    tell(fault, "waiting for a completion", rc, &err);
+    return POOL_FAILED;
+  }
+  *out_number = c.user;
+  if (c.status == WEIR_OK) {
+    *out_lease = c.lease;
+    return POOL_OK;
+  }
+  tell(fault, "a submitted acquire", c.status, &err);
+  return c.status == WEIR_E_TIMEOUT ? POOL_TIMEOUT : POOL_FAILED;
+}
+
 static void count(void *pool, struct pool_counts *out) {
   const struct weir_bench *b = pool;
   struct weir_pool_stats s = {.struct_size = sizeof s};
   (void)weir_pool_stats(b->pool, &s);
-  out->connects = b->before.connects + s.connects_begun;
-  out->timeouts = b->before.timeouts + s.timeouts;
+  *out = b->before;
+  add_stats(out, &s);
 }
 
 static const char *driver(const void *pool) {
@@ -264,6 +340,10 @@ const struct pool_kind pool_weir = {
     .give = give,
     .query = query,
     .count = count,
+    .queue_open = queue_open,
+    .queue_close = queue_close,
+    .submit = submit,
+    .next = next,
     .driver = driver,
     .strategy = strategy,
 };

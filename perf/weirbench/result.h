@@ -31,6 +31,12 @@ struct result {
   uint64_t connects_min; /* in one iteration */
   uint64_t connects_max;
   uint64_t timeouts;
+  /* What the pool says of itself in this pass: 0 waits if it does not. */
+  uint64_t granted_waits;
+  uint64_t granted_p50;
+  uint64_t granted_p99;
+  uint64_t granted_max;
+  uint64_t granted_overtakes;
 
   /* Of the observed pass. */
   double allocs_per_op;

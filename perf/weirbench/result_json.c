@@ -62,14 +62,35 @@ static void counts(FILE *to, const struct result *r) {
                 r->timeouts);
 }
 
+static void wait_times(FILE *to,
+                       const char *name,
+                       uint64_t p50,
+                       uint64_t p99,
+                       uint64_t max) {
+  (void)fprintf(to,
+                "\"%s\":{\"p50\":%" PRIu64 ",\"p99\":%" PRIu64
+                ",\"max\":%" PRIu64 "},",
+                name, p50, p99, max);
+}
+
+/* As the granter stamped them where it tells, else as the callers did. */
 static void waits(FILE *to, const struct result *r) {
+  bool granted = r->granted_waits > 0;
   (void)fprintf(to,
                 "\"waiters_max\":%" PRIu32 ",\"waits\":%" PRIu64
-                ",\"observed_ops\":%" PRIu64 ",\"wait_ns\":{\"p50\":%" PRIu64
-                ",\"p99\":%" PRIu64 ",\"max\":%" PRIu64
-                "},\"utilisation\":%.4f,\"overtakes\":%" PRIu64 "}\n",
-                r->waiters_max, r->waits, r->observed_ops, r->wait_p50,
-                r->wait_p99, r->wait_max, r->utilisation, r->overtakes);
+                ",\"observed_ops\":%" PRIu64 ",",
+                r->waiters_max, r->waits, r->observed_ops);
+  if (granted) {
+    wait_times(to, "wait_ns", r->granted_p50, r->granted_p99, r->granted_max);
+  } else {
+    wait_times(to, "wait_ns", r->wait_p50, r->wait_p99, r->wait_max);
+  }
+  wait_times(to, "caller_wait_ns", r->wait_p50, r->wait_p99, r->wait_max);
+  (void)fprintf(to,
+                "\"wait_by\":\"%s\",\"utilisation\":%.4f,\"overtakes\":%" PRIu64
+                ",\"caller_overtakes\":%" PRIu64 "}\n",
+                granted ? "granter" : "caller", r->utilisation,
+                granted ? r->granted_overtakes : r->overtakes, r->overtakes);
 }
 
 void result_json(FILE *to, const struct result *r) {

@@ -10,10 +10,12 @@
 const char *result_params(const struct params *params, char *buf, size_t cap) {
   buf[0] = '\0';
   for (unsigned i = 0; i < PARAM_COUNT; i++) {
-    size_t len = strlen(buf);
+    char part[64];
     if (params->used[i]) {
-      (void)snprintf(buf + len, cap - len, "%s%s=%" PRIu32, len == 0 ? "" : " ",
+      (void)snprintf(part, sizeof part, " %s=%" PRIu32,
                      param_name((enum param)i), params->v[i]);
+      (void)strncat(buf, buf[0] == '\0' ? part + 1 : part,
+                    cap - strlen(buf) - 1);
     }
   }
   return buf;
@@ -27,11 +29,13 @@ static const char *span(double ns, char buf[CELL_BYTES]) {
     ns /= 1000;
     u++;
   }
-  (void)snprintf(buf, CELL_BYTES, "%.*f %s",
-                 ns < 9.995 && u > 0 ? 2
-                 : ns < 99.95        ? 1
-                                     : 0,
-                 ns, units[u]);
+  if (u > 0 && ns < 9.995) {
+    (void)snprintf(buf, CELL_BYTES, "%.2f %s", ns, units[u]);
+  } else if (ns < 99.95) {
+    (void)snprintf(buf, CELL_BYTES, "%.1f %s", ns, units[u]);
+  } else {
+    (void)snprintf(buf, CELL_BYTES, "%.0f %s", ns, units[u]);
+  }
   return buf;
 }
 

@@ -33,6 +33,11 @@ static int open_stage(const struct trial *trial, struct stage *stage) {
     fault_set(&stage->fault, "no memory");
     return -1;
   }
+  if (stage->workload->submits && stage->kind->submit == NULL) {
+    fault_set(&stage->fault, "%s: %s has no submitted acquire",
+              stage->workload->name, stage->kind->name);
+    return -1;
+  }
   if (stage->kind->open(&config, &stage->pool, &stage->fault) != 0) {
     return -1;
   }
@@ -164,10 +169,12 @@ void trial_trace(const struct trial *trial, struct result *out) {
 /* -------------------------------------------------------------- plain pass */
 
 struct plain {
-  struct histogram *wall;
+  int64_t *walls; /* of each iteration */
   uint64_t done;
   int64_t wall_ns;
   int64_t cpu_ns;
+  uint64_t wait_bucket[POOL_BUCKETS];
+  uint64_t wait_max_ns;
 };
 
 static void note_connects(struct result *out, uint64_t n) {
@@ -177,11 +184,25 @@ static void note_connects(struct result *out, uint64_t n) {
   out->connects_max = n > out->connects_max ? n : out->connects_max;
 }
 
+/* What the pool did between two counts, beside what came of it before. */
+static void note_counts(struct plain *sum,
+                        struct result *out,
+                        const struct pool_counts *before,
+                        const struct pool_counts *after) {
+  note_connects(out, after->connects - before->connects);
+  out->granted_waits += after->waits - before->waits;
+  out->granted_overtakes += after->overtakes - before->overtakes;
+  sum->wait_max_ns = after->wait_max_ns;
+  for (unsigned i = 0; i < POOL_BUCKETS; i++) {
+    sum->wait_bucket[i] += after->wait_bucket[i] - before->wait_bucket[i];
+  }
+}
+
 static int plain_iteration(struct stage *stage,
                            struct plain *sum,
                            struct result *out) {
-  struct pool_counts before;
-  struct pool_counts after;
+  struct pool_counts before = {0};
+  struct pool_counts after = {0};
   if (prepare_iteration(stage) != 0) {
     return -1;
   }
@@ -190,20 +211,60 @@ static int plain_iteration(struct stage *stage,
   int64_t wall = stage->workload->body(stage);
   sum->cpu_ns += clock_cpu() - cpu;
   stage->kind->count(stage->pool, &after);
-  histogram_add(sum->wall, wall);
+  sum->walls[out->iterations] = wall;
   sum->wall_ns += wall;
   sum->done += sum_up(stage).done;
   out->timeouts += sum_up(stage).timeouts;
-  note_connects(out, after.connects - before.connects);
+  note_counts(sum, out, &before, &after);
   out->iterations++;
   return verdict(stage);
 }
 
+static int by_value(const void *a, const void *b) {
+  const int64_t *x = a;
+  const int64_t *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+/* Iterations are few, so that these are exact. */
+static uint64_t percentile(const int64_t *sorted,
+                           uint32_t n,
+                           uint32_t percent) {
+  uint32_t rank = (n * percent + 99) / 100;
+  return (uint64_t)sorted[rank == 0 ? 0 : rank - 1];
+}
+
+/* The end of the bucket that percent of the waits do not exceed. */
+static uint64_t bucket_at(const struct plain *sum,
+                          uint64_t waits,
+                          uint32_t percent) {
+  uint64_t rank = (waits * percent + 99) / 100;
+  uint64_t seen = 0;
+  unsigned i = 0;
+  while (i < POOL_BUCKETS - 1 && seen + sum->wait_bucket[i] < rank) {
+    seen += sum->wait_bucket[i];
+    i++;
+  }
+  uint64_t end = UINT64_C(1000) << i;
+  bool rest = i == POOL_BUCKETS - 1;
+  return rest || end > sum->wait_max_ns ? sum->wait_max_ns : end;
+}
+
+static void finish_waits(const struct plain *sum, struct result *out) {
+  if (out->granted_waits > 0) {
+    out->granted_p50 = bucket_at(sum, out->granted_waits, 50);
+    out->granted_p99 = bucket_at(sum, out->granted_waits, 99);
+    out->granted_max = bucket_at(sum, out->granted_waits, 100);
+  }
+}
+
 static void finish_plain(const struct plain *sum, struct result *out) {
-  out->wall_mean = histogram_mean(sum->wall);
-  out->wall_p50 = histogram_at(sum->wall, 500);
-  out->wall_p99 = histogram_at(sum->wall, 990);
-  out->wall_max = sum->wall->max;
+  uint32_t n = out->iterations;
+  qsort(sum->walls, n, sizeof *sum->walls, by_value);
+  out->wall_mean = (double)sum->wall_ns / (double)n;
+  out->wall_p50 = percentile(sum->walls, n, 50);
+  out->wall_p99 = percentile(sum->walls, n, 99);
+  out->wall_max = percentile(sum->walls, n, 100);
   out->cpu = (double)sum->cpu_ns / (double)out->iterations;
   out->ops_per_s =
       sum->wall_ns == 0 ? 0 : (double)sum->done * 1e9 / (double)sum->wall_ns;
@@ -220,8 +281,8 @@ static int plain_pass(const struct trial *trial,
                       struct stage *stage,
                       struct result *out) {
   struct plain sum = {0};
-  sum.wall = calloc(1, sizeof *sum.wall);
-  if (sum.wall == NULL) {
+  sum.walls = calloc(trial->iterations, sizeof *sum.walls);
+  if (sum.walls == NULL) {
     fault_set(&stage->fault, "no memory");
     return -1;
   }
@@ -236,9 +297,10 @@ static int plain_pass(const struct trial *trial,
     rc = plain_iteration(stage, &sum, out);
   }
   if (rc == 0) {
+    finish_waits(&sum, out);
     finish_plain(&sum, out);
   }
-  free(sum.wall);
+  free(sum.walls);
   return rc;
 }
 

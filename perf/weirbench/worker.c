@@ -76,8 +76,7 @@ bool worker_take(struct worker *w, uint64_t *out_lease) {
   return rc == POOL_OK;
 }
 
-/* Before and after a call into the pool that is not an acquire. */
-static void call_begin(const struct worker *w) {
+void worker_call_begin(const struct worker *w) {
   if (w->pass == PASS_OBSERVED) {
     alloc_quiet(false);
   } else if (w->pass == PASS_TRACED) {
@@ -85,7 +84,7 @@ static void call_begin(const struct worker *w) {
   }
 }
 
-static void call_end(const struct worker *w) {
+void worker_call_end(const struct worker *w) {
   if (w->pass == PASS_OBSERVED) {
     alloc_quiet(true);
   } else if (w->pass == PASS_TRACED) {
@@ -101,16 +100,16 @@ void worker_give(struct worker *w, uint64_t lease) {
   if (w->pass == PASS_OBSERVED) {
     w->held_ns += clock_now() - w->got_ns;
   }
-  call_begin(w);
+  worker_call_begin(w);
   w->done += w->kind->give(w->pool, lease, &w->fault) == 0 ? 1 : 0;
-  call_end(w);
+  worker_call_end(w);
 }
 
 void worker_query(struct worker *w, uint64_t lease) {
   if (w->kind->query == NULL) {
     return;
   }
-  call_begin(w);
+  worker_call_begin(w);
   (void)w->kind->query(w->pool, lease, &w->fault);
-  call_end(w);
+  worker_call_end(w);
 }

@@ -69,4 +69,9 @@ void worker_give(struct worker *w, uint64_t lease);
 /* Runs the statement, if there is a server. */
 void worker_query(struct worker *w, uint64_t lease);
 
+/* Before and after a call into the pool, for those who make one themselves: from
+ * here to there allocations and system calls count. */
+void worker_call_begin(const struct worker *w);
+void worker_call_end(const struct worker *w);
+
 #endif

@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const struct workload *const list[] = {
-    &workload_cold_start_ramp,
-    &workload_rapid_fire,
-    &workload_single_thread,
+    &workload_cold_start_ramp, &workload_cold_start_ramp_async,
+    &workload_rapid_fire,      &workload_rapid_fire_async,
+    &workload_single_thread,   &workload_single_thread_async,
     &workload_saturated_sync,
 };
 

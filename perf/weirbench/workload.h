@@ -34,6 +34,9 @@ struct stage {
   struct crew crew;
   struct executor executor;
   struct rendezvous gate;
+  uint64_t queue; /* of submitted acquires */
+  struct task *tasks;
+  uint32_t n_tasks;
 };
 
 struct workload {
@@ -43,8 +46,9 @@ struct workload {
   /* Fills axes (room for WORKLOAD_AXES) and returns their number. */
   uint32_t (*axes)(struct axis *axes);
 
-  bool
-      thread_each; /* each of "connections" is a thread: "threads" is the same */
+  bool submits; /* makes acquires that do not block */
+  /* Each of "connections" is a thread: "threads" is the same. */
+  bool thread_each;
 
   /* Callers, and acquires of one iteration: at least one for each caller. */
   uint32_t (*workers)(const struct params *params);
@@ -67,8 +71,11 @@ struct workload {
 };
 
 extern const struct workload workload_cold_start_ramp;
+extern const struct workload workload_cold_start_ramp_async;
 extern const struct workload workload_rapid_fire;
+extern const struct workload workload_rapid_fire_async;
 extern const struct workload workload_single_thread;
+extern const struct workload workload_single_thread_async;
 extern const struct workload workload_saturated_sync;
 
 /* All there are; *out_n gets their number. */

@@ -279,6 +279,7 @@ static void happen(const struct event *e) {
     }
     grow(e->at, e->process);
     break;
+  case LOOK:
   default:
     p->wakes_at = UINT64_MAX;
     grow(e->at, e->process);

@@ -25,7 +25,7 @@ refuses() {
   fi
 }
 
-for verb in sim bench experiment package; do
+for verb in sim experiment package; do
   refuses "not built yet" "$verb"
 done
 refuses "no verb is called 'dance'" dance
@@ -36,6 +36,7 @@ refuses "usage: ./run test" test --label
 refuses "usage: ./run test" test some
 refuses "no preset is called 'fast'" test --preset fast
 refuses "usage: ./run lint" lint engine
+refuses "usage: ./run bench" bench quick
 refuses "usage: ./run stress" stress some
 refuses "--seconds wants a whole number" stress --seconds 1.5
 refuses "--minutes wants a whole number" fuzz --minutes

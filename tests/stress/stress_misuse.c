@@ -146,7 +146,7 @@ static void must_refuse(const char *what, int32_t rc) {
 static void try_engine(struct scratch *s, struct stress_random *r) {
   weir_h out = 0;
   struct weir_engine_opts opts = {.struct_size = sizeof opts,
-                                  .flags = 1u << (1 + stress_below(r, 31))};
+                                  .flags = 4u << stress_below(r, 30)};
   must_refuse("engine_open", weir_engine_open(&opts, &out, fill(&s->err, r)));
   must_refuse("engine_open", weir_engine_open(NULL, NULL, fill(&s->err, r)));
   opts = (struct weir_engine_opts){.struct_size = sizes[stress_below(r, 4)] % 8,

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* ready.c - the first connection is opened by the caller, as by an acquire: it
+ * learns at first hand why it fails.  The rest is filled by the reactor. */
+#include "ready.h"
+
+#include <stddef.h>
+
+#include "acquire.h"
+#include "control.h"
+#include "explain.h"
+#include "lease.h"
+#include "status.h"
+#include "sys/clock.h"
+#include "tend.h"
+
+/* After a connect that failed but may succeed next time. */
+#define PAUSE_NS WEIR_NS_PER_S
+
+struct wait {
+  struct weir__pool *pool;
+  struct weir__caller *self;
+  uint64_t deadline;
+  uint64_t next;   /* not before that: another connect of its own */
+  uint64_t failed; /* pool->connects_failed that is known */
+  bool strict;     /* any failure ends it */
+};
+
+static bool cannot_mend(const struct weir_error *e) {
+  return e->scope >= WEIR_SCOPE_CONFIG || e->kind == WEIR_KIND_AUTH ||
+         e->kind == WEIR_KIND_CONFIG || e->kind == WEIR_KIND_UNSUPPORTED ||
+         (e->kind == WEIR_KIND_TLS && e->retry == WEIR_RETRY_NO);
+}
+
+/* Sessions that are open, and how many are wanted. */
+struct progress {
+  uint32_t open;
+  uint32_t wanted;
+  uint32_t seen; /* news */
+  int rc;        /* WEIR_OK, or how a connect failed meanwhile, or CLOSED */
+  struct weir_error why;
+};
+
+static void look(struct wait *w, struct progress *p) {
+  struct weir__pool *pool = w->pool;
+  p->seen = weir__load_acquire_u32(&pool->news);
+  p->rc = WEIR_OK;
+  weir__mutex_lock(&pool->mu);
+  uint32_t min = weir__pool_settings(pool)->min_pool_size;
+  min = min < pool->max_now ? min : pool->max_now;
+  p->wanted = min == 0 ? 1 : min;
+  p->open = pool->n_open - pool->n_connecting - pool->n_closing;
+  if (pool->connects_failed != w->failed &&
+      (w->strict || cannot_mend(&pool->last_error))) {
+    p->why = pool->last_error;
+    p->rc = p->why.code;
+  }
+  if (pool->closed || pool->draining) {
+    p->rc = WEIR_E_CLOSED;
+  }
+  w->failed = pool->connects_failed;
+  pool->lazy = false;
+  weir__mutex_unlock(&pool->mu);
+}
+
+static int64_t left(uint64_t deadline) {
+  uint64_t now = weir__clock_now();
+  if (deadline == WEIR_NEVER) {
+    return WEIR_TIMEOUT_NEVER;
+  }
+  uint64_t ns = deadline > now ? deadline - now : 0;
+  return ns > INT64_MAX - 1 ? INT64_MAX - 1 : (int64_t)ns;
+}
+
+/* Opens one, or finds that there is one by now.  WEIR_PENDING: not this time. */
+static int open_one(struct wait *w, struct weir_error *err) {
+  struct weir_error own = {.struct_size = sizeof own};
+  uint64_t lease = 0;
+  int rc = weir__acquire(w->pool, w->self, left(w->deadline), &lease, &own);
+  if (rc == WEIR_OK) {
+    return weir__lease_release(lease, w->self, false);
+  }
+  if (w->strict || rc == WEIR_E_TIMEOUT || rc == WEIR_E_CLOSED ||
+      rc == WEIR_E_SPACE || rc == WEIR_E_NOMEM || cannot_mend(&own)) {
+    weir__explain_copy(err, &own);
+    return rc;
+  }
+  return WEIR_PENDING;
+}
+
+static int tell_late(const struct progress *p,
+                     struct weir__pool *pool,
+                     struct weir_error *err) {
+  char last[400];
+  weir__explain_last_error(pool, last, sizeof last);
+  return weir__error_set(err, WEIR_E_TIMEOUT, WEIR_PHASE_QUEUE,
+                         "the pool is not ready: %u of %u connections are "
+                         "open%s",
+                         p->open, p->wanted, last);
+}
+
+static int tell_failed(const struct progress *p, struct weir_error *err) {
+  if (p->rc == WEIR_E_CLOSED) {
+    return weir__error_set(err, p->rc, WEIR_PHASE_QUEUE,
+                           "the pool is closed or draining");
+  }
+  weir__explain_copy(err, &p->why);
+  return p->rc;
+}
+
+static int loop(struct wait *w, struct weir_error *err) {
+  struct progress p;
+  for (;;) {
+    look(w, &p);
+    if (p.rc != WEIR_OK) {
+      return tell_failed(&p, err);
+    }
+    if (p.open >= p.wanted) {
+      return WEIR_OK;
+    }
+    uint64_t now = weir__clock_now();
+    if (now >= w->deadline) {
+      return tell_late(&p, w->pool, err);
+    }
+    if (p.open == 0 && now >= w->next) {
+      int rc = open_one(w, err);
+      if (rc != WEIR_OK && rc != WEIR_PENDING) {
+        return rc;
+      }
+      w->next = weir__clock_add(weir__clock_now(), PAUSE_NS);
+      continue;
+    }
+    weir__tend(w->pool); /* which fills it */
+    bool soon = p.open == 0 && w->next < w->deadline;
+    weir__control_await(w->pool, w->self, p.seen, soon ? w->next : w->deadline);
+  }
+}
+
+static int wait_for(struct wait *w, struct weir_error *err) {
+  weir__mutex_lock(&w->pool->mu);
+  weir__control_watch_locked(w->pool);
+  w->failed = w->pool->connects_failed;
+  weir__mutex_unlock(&w->pool->mu);
+  int rc = loop(w, err);
+  weir__mutex_lock(&w->pool->mu);
+  weir__control_unwatch_locked(w->pool);
+  weir__mutex_unlock(&w->pool->mu);
+  return rc;
+}
+
+static uint64_t after(uint64_t ns) {
+  return weir__clock_add(weir__clock_now(), ns);
+}
+
+int weir__ready_wait(struct weir__pool *pool,
+                     struct weir__caller *self,
+                     int64_t timeout_ns,
+                     struct weir_error *err) {
+  uint64_t span =
+      timeout_ns == WEIR_TIMEOUT_NEVER ? WEIR_NEVER : (uint64_t)timeout_ns;
+  struct wait w = {.pool = pool, .self = self, .deadline = after(span)};
+  return wait_for(&w, err);
+}
+
+int weir__ready_start(struct weir__pool *pool,
+                      struct weir__caller *self,
+                      bool fresh,
+                      struct weir_error *err) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  if (set->startup == WEIR_STARTUP_REQUIRE) {
+    struct wait w = {.pool = pool,
+                     .self = self,
+                     .deadline = after(set->connect_timeout_ns),
+                     .strict = true};
+    return wait_for(&w, err);
+  }
+  if (fresh && set->startup == WEIR_STARTUP_BACKGROUND &&
+      (set->min_pool_size | set->min_idle) != 0) {
+    weir__tend(pool);
+  }
+  return WEIR_OK;
+}
