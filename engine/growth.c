@@ -148,8 +148,7 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
 static bool wants_connect(const struct weir__pool *pool) {
   uint32_t unclaimed = pool->n_connecting - pool->driving.n;
   return pool->waiting.n_submitted > unclaimed && !pool->no_places &&
-         pool->n_open < pool->max_now &&
-         pool->strategy->may_open(pool);
+         pool->n_open < pool->max_now && pool->strategy->may_open(pool);
 }
 
 /* Min Pool Size, a replacement for one that is to retire, or Min Idle.  Those that
@@ -189,7 +188,7 @@ static struct weir__slot *take_for_submitted(struct weir__pool *pool) {
   struct weir__wakes wakes = {.n_asleep = 0};
   struct weir__slot *slot = NULL;
   weir__mutex_lock(&pool->mu);
-  if (!pool->closed && wants_connect(pool)) {
+  if (weir__control_opens_locked(pool) && wants_connect(pool)) {
     slot = take_empty(pool);
     pool->no_places = slot == NULL;
     if (slot == NULL && pool->n_open == 0) {

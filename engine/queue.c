@@ -90,7 +90,7 @@ static void take_first_locked(struct weir__queue *q, struct taken *out)
   out->completion.lease = e->lease;
   out->error = e->error;
   e->error = NULL;
-  weir__entry_finish_locked(e);
+  weir__entry_finish_locked(q, e);
   weir__queue_show_locked(q);
 }
 
@@ -393,7 +393,7 @@ static uint32_t shut(struct weir__queue *q) {
   while (q->first != NULL) {
     struct weir__entry *e = q->first;
     q->first = e->next;
-    weir__entry_drop_locked(e);
+    weir__entry_drop_locked(q, e);
   }
   q->last = NULL;
   (void)weir__queue_rouse_locked(q);

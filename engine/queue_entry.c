@@ -18,8 +18,8 @@
 #include "sys/assert.h"
 #include "sys/mem.h"
 
-static void unpinned_locked(struct weir__entry *e) WEIR_REQUIRES(e->queue->mu) {
-  struct weir__queue *q = e->queue;
+static void unpinned_locked(struct weir__queue *q, struct weir__entry *e)
+    WEIR_REQUIRES(q->mu) {
   if (e->pool != NULL) {
     /* Release: whoever frees the pool comes after all that was done with it. */
     (void)weir__sub_acq_rel_u32(&e->pool->entries, 1);
@@ -30,18 +30,19 @@ static void unpinned_locked(struct weir__entry *e) WEIR_REQUIRES(e->queue->mu) {
   q->refs--;
 }
 
-void weir__entry_finish_locked(struct weir__entry *e) {
+void weir__entry_finish_locked(struct weir__queue *q, struct weir__entry *e) {
   e->state = WEIR_ENTRY_FREE;
   e->handle = 0;
   if (e->pins == 0) {
-    unpinned_locked(e);
+    unpinned_locked(q, e);
   }
 }
 
-static void unpin_locked(struct weir__entry *e) WEIR_REQUIRES(e->queue->mu) {
+static void unpin_locked(struct weir__queue *q, struct weir__entry *e)
+    WEIR_REQUIRES(q->mu) {
   e->pins--;
   if (e->pins == 0 && e->state == WEIR_ENTRY_FREE) {
-    unpinned_locked(e);
+    unpinned_locked(q, e);
   }
 }
 
@@ -96,7 +97,7 @@ void weir__queue_give_back(struct weir__entry *entry) {
   weir__mutex_lock(&q->mu);
   WEIR_ASSERT(entry->state == WEIR_ENTRY_TAKEN);
   weir__handle_disarm(WEIR_TYPE_OP, entry->index);
-  weir__entry_finish_locked(entry);
+  weir__entry_finish_locked(q, entry);
   weir__queue_leave_locked(q);
 }
 
@@ -123,14 +124,14 @@ static void line_up_locked(struct weir__queue *q, struct weir__entry *e)
   weir__queue_show_locked(q);
 }
 
-void weir__entry_drop_locked(struct weir__entry *e) {
+void weir__entry_drop_locked(struct weir__queue *q, struct weir__entry *e) {
   weir__mem_free(e->error);
   e->error = NULL;
   if (e->type == WEIR_OP_ACQUIRE && e->lease != 0) {
     e->state = WEIR_ENTRY_DROPPED;
-    weir__entry_task_locked(e);
+    weir__entry_task_locked(q, e);
   } else {
-    weir__entry_finish_locked(e);
+    weir__entry_finish_locked(q, e);
   }
 }
 
@@ -149,7 +150,7 @@ void weir__queue_post(struct weir__entry *entry,
   entry->lease = lease;
   entry->error = copy;
   if (q->closed) {
-    weir__entry_drop_locked(entry);
+    weir__entry_drop_locked(q, entry);
   } else {
     line_up_locked(q, entry);
     wake = weir__queue_rouse_locked(q);
@@ -181,15 +182,15 @@ struct weir__entry *weir__entry_pin(uint64_t handle) {
 void weir__entry_unpin(struct weir__entry *entry) {
   struct weir__queue *q = entry->queue;
   weir__mutex_lock(&q->mu);
-  unpin_locked(entry);
+  unpin_locked(q, entry);
   weir__queue_leave_locked(q);
 }
 
-static void release_dropped(struct weir__entry *e) {
+static void release_dropped(struct weir__queue *q, struct weir__entry *e) {
   weir__submit_drop_lease(e->lease);
-  weir__mutex_lock(&e->queue->mu);
-  weir__entry_finish_locked(e);
-  weir__mutex_unlock(&e->queue->mu);
+  weir__mutex_lock(&q->mu);
+  weir__entry_finish_locked(q, e);
+  weir__mutex_unlock(&q->mu);
 }
 
 static void look(struct weir__entry *e, bool check) {
@@ -210,40 +211,42 @@ static void run_look(struct weir__task *task) {
   e->pins += pin;
   weir__mutex_unlock(&q->mu);
   if (state == WEIR_ENTRY_DROPPED) {
-    release_dropped(e);
+    release_dropped(q, e);
   } else if (state == WEIR_ENTRY_TAKEN) {
     look(e, check);
   }
   weir__mutex_lock(&q->mu);
   if (pin) {
-    unpin_locked(e);
+    unpin_locked(q, e);
   }
   q->refs--; /* the task's */
   weir__queue_leave_locked(q);
 }
 
-void weir__entry_task_locked(struct weir__entry *e) {
+void weir__entry_task_locked(struct weir__queue *q, struct weir__entry *e) {
   if (!e->task_posted) {
     e->task_posted = true;
-    e->queue->refs++;
+    q->refs++;
     e->task.run = run_look;
-    weir__reactor_post(e->queue->engine->reactor, &e->task);
+    weir__reactor_post(q->engine->reactor, &e->task);
   }
 }
 
 void weir__entry_look(struct weir__entry *entry, bool check) {
-  weir__mutex_lock(&entry->queue->mu);
+  struct weir__queue *q = entry->queue;
+  weir__mutex_lock(&q->mu);
   entry->check = entry->check || check;
-  weir__entry_task_locked(entry);
-  weir__mutex_unlock(&entry->queue->mu);
+  weir__entry_task_locked(q, entry);
+  weir__mutex_unlock(&q->mu);
 }
 
 void weir__entry_arm(struct weir__entry *entry, uint64_t at) {
-  weir__mutex_lock(&entry->queue->mu);
+  struct weir__queue *q = entry->queue;
+  weir__mutex_lock(&q->mu);
   if (at < entry->armed) {
-    weir__entry_task_locked(entry);
+    weir__entry_task_locked(q, entry);
   }
-  weir__mutex_unlock(&entry->queue->mu);
+  weir__mutex_unlock(&q->mu);
 }
 
 /* A timer is never set later or cleared: it finds out, when it fires, whether

@@ -17,14 +17,16 @@ bool weir__queue_rouse_locked(struct weir__queue *q) WEIR_REQUIRES(q->mu);
 void weir__queue_leave_locked(struct weir__queue *q) WEIR_RELEASES(q->mu);
 
 /* FREE, once nobody looks at it. */
-void weir__entry_finish_locked(struct weir__entry *e)
-    WEIR_REQUIRES(e->queue->mu);
+void weir__entry_finish_locked(struct weir__queue *q, struct weir__entry *e)
+    WEIR_REQUIRES(q->mu);
 
 /* It has ended and nobody will take it. */
-void weir__entry_drop_locked(struct weir__entry *e) WEIR_REQUIRES(e->queue->mu);
+void weir__entry_drop_locked(struct weir__queue *q, struct weir__entry *e)
+    WEIR_REQUIRES(q->mu);
 
 /* Has the reactor look at it, unless it is about to. */
-void weir__entry_task_locked(struct weir__entry *e) WEIR_REQUIRES(e->queue->mu);
+void weir__entry_task_locked(struct weir__queue *q, struct weir__entry *e)
+    WEIR_REQUIRES(q->mu);
 
 /* Pins it if it is TAKEN and, unless 0, handle is its operation's. */
 struct weir__entry *weir__entry_pin_if(struct weir__entry *entry,

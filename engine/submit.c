@@ -33,10 +33,22 @@ static void post_lease(struct weir__entry *e,
   weir__queue_post(e, WEIR_OK, weir__acquire_lease(slot, word), NULL);
 }
 
+/* The end of a pool may end many: the words for that are made when it is taken. */
+static void post_failure(struct weir__entry *e, int code) {
+  struct weir_error err = {.struct_size = sizeof err};
+  bool plain = code == WEIR_E_CANCELLED ||
+               (code == WEIR_E_CLOSED &&
+                (weir__load_seq_u64(&e->pool->q) & WEIR_Q_CLOSED) != 0);
+  if (!plain) {
+    (void)weir__acquire_refuse(e->pool, code, &err);
+  }
+  weir__queue_post(e, code, 0, plain ? NULL : &err);
+}
+
 void weir__submit_decided(struct weir__waiter *w) {
   struct weir__entry *e = entry_of(w);
   if (weir__waiter_state(w) == WEIR_WAITER_FAILED) {
-    weir__queue_post(e, w->code, 0, NULL);
+    post_failure(e, w->code);
   } else if (weir__acquire_trust(e->pool, w->granted, w->granted_word) ==
              WEIR_TRUST_FULL) {
     post_lease(e, w->granted, w->granted_word);
@@ -85,7 +97,7 @@ static void requeue(struct weir__entry *e) {
   weir__mutex_unlock(&pool->mu);
   weir__wakes_flush(&wakes, NULL);
   if (rc != 0) {
-    weir__queue_post(e, rc, 0, NULL);
+    post_failure(e, rc);
   } else {
     look_at_time(e);
   }

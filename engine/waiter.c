@@ -79,6 +79,7 @@ void weir__waiters_restore(struct weir__waiters *list, struct weir__waiter *w) {
     before->next = w;
     after->prev = w;
     list->n++;
+    list->n_submitted += w->caller == NULL;
   }
 }
 

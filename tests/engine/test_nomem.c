@@ -146,6 +146,72 @@ static int use_pool(weir_h engine) {
   return good;
 }
 
+/* One completion, whatever fails; 1 if it is as expected. */
+static int complete_one(weir_h queue, int status) {
+  struct weir_completion c = {.struct_size = sizeof c};
+  struct weir_error err = {.struct_size = sizeof err};
+  cr_assert_eq(weir_queue_take(queue, 5 * FIXTURE_S, &c, &err), WEIR_OK);
+  cr_assert(expected(c.status) || c.status == status, "completed with %d",
+            c.status);
+  cr_assert(c.status == WEIR_OK || err.code == c.status);
+  if (c.status == WEIR_OK) {
+    cr_assert_eq(weir_release(c.lease), WEIR_OK);
+  }
+  return c.status == status;
+}
+
+static int use_submitted(weir_h pool, weir_h queue) {
+  weir_h lease = 0;
+  weir_h none = 0;
+  weir_h op = 0;
+  /* The first has the reactor open a connection. */
+  int rc =
+      weir_submit_acquire(pool, 5 * FIXTURE_S, queue, 1, &lease, &op, NULL);
+  cr_assert(rc == WEIR_PENDING || expected(rc), "submit answered %d", rc);
+  if (rc != WEIR_PENDING || !complete_one(queue, WEIR_OK)) {
+    return 0;
+  }
+  rc = weir_acquire(pool, 5 * FIXTURE_S, &lease, NULL);
+  cr_assert(expected(rc), "acquire answered %d", rc);
+  if (rc != WEIR_OK) {
+    return 0;
+  }
+  /* These wait for it, and end in three ways. */
+  int good = 1;
+  rc = weir_submit_acquire(pool, FIXTURE_MS, queue, 2, &none, NULL, NULL);
+  good = good && rc == WEIR_PENDING && complete_one(queue, WEIR_E_TIMEOUT);
+  rc = weir_submit_acquire(pool, 5 * FIXTURE_S, queue, 3, &none, &op, NULL);
+  if (rc == WEIR_PENDING) {
+    cr_assert_eq(weir_op_cancel(op), WEIR_OK);
+    good = complete_one(queue, WEIR_E_CANCELLED) && good;
+  }
+  rc = weir_submit_acquire(pool, 5 * FIXTURE_S, queue, 4, &none, NULL, NULL);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  return rc == WEIR_PENDING && complete_one(queue, WEIR_OK) && good;
+}
+
+/* 1 if all went well. */
+static int use_queue(weir_h engine) {
+  static const char text[] = "Driver=mock;Mock Strict=true;Max Pool Size=1";
+  struct weir_error err = {.struct_size = sizeof err};
+  weir_h queue = 0;
+  weir_h pool = 0;
+  int good = 0;
+  int rc = weir_queue_open(engine, 100, &queue, &err);
+  cr_assert(expected(rc), "queue answered %d", rc);
+  if (rc != WEIR_OK) {
+    return 0;
+  }
+  rc = weir_pool_open(engine, text, strlen(text), &pool, &err);
+  cr_assert(expected(rc), "open answered %d", rc);
+  if (rc == WEIR_OK) {
+    good = use_submitted(pool, queue);
+    cr_assert_eq(weir_pool_close(pool), WEIR_OK);
+  }
+  cr_assert_eq(weir_queue_close(queue), WEIR_OK);
+  return good;
+}
+
 static int use_engine(void) {
   char dirs[512];
   struct weir_error err = {.struct_size = sizeof err};
@@ -160,6 +226,7 @@ static int use_engine(void) {
     return 0;
   }
   int good = use_credential(engine);
+  good = use_queue(engine) && good;
   good = use_pool(engine) && good;
   cr_assert_eq(weir_engine_shutdown(engine, 5 * FIXTURE_S, &err), WEIR_OK, "%s",
                err.message);

@@ -15,8 +15,42 @@
 struct warm {
   weir_h engine;
   weir_h pool;
+  weir_h queue;
+  weir_h small; /* a pool of one */
+  weir_h held;  /* and its lease */
   unsigned failed;
 };
+
+/* The same with the submit form, whose queue must stay as it is. */
+static void cycle_submitted(struct warm *w) {
+  weir_h lease = 0;
+  weir_h op = 0;
+  w->failed += weir_submit_acquire(w->pool, WEIR_TIMEOUT_POOL, w->queue, 1,
+                                   &lease, &op, NULL) != WEIR_OK;
+  w->failed += op != 0;
+  w->failed += weir_release(lease) != WEIR_OK;
+}
+
+static void run_submitted(void *arg) {
+  for (unsigned i = 0; i < ROUNDS; i++) {
+    cycle_submitted(arg);
+  }
+}
+
+/* One that waits and is served by a release: nothing is allocated for it. */
+static void run_waiting(void *arg) {
+  struct warm *w = arg;
+  struct weir_completion c = {.struct_size = sizeof c};
+  for (unsigned i = 0; i < ROUNDS; i++) {
+    weir_h lease = 0;
+    w->failed += weir_submit_acquire(w->small, WEIR_TIMEOUT_POOL, w->queue, i,
+                                     &lease, NULL, NULL) != WEIR_PENDING;
+    w->failed += weir_release(w->held) != WEIR_OK;
+    w->failed += weir_queue_take(w->queue, 0, &c, NULL) != WEIR_OK;
+    w->failed += c.user != i || c.status != WEIR_OK;
+    w->held = c.lease;
+  }
+}
 
 static int open_pool(struct warm *w) {
   static const char text[] = "Driver=mock;Max Pool Size=8";
@@ -113,6 +147,22 @@ static void makes_no_allocation(int (*before)(void *), void (*warm)(void *)) {
   CHECK(weir_engine_shutdown(w.engine, 0, NULL) == WEIR_OK);
 }
 
+static int prepare_submitted(void *arg) {
+  static const char text[] = "Driver=mock;Max Pool Size=1";
+  struct warm *w = arg;
+  if (prepare(w) != 0 ||
+      weir_queue_open(w->engine, 4, &w->queue, NULL) != WEIR_OK ||
+      weir_pool_open(w->engine, text, strlen(text), &w->small, NULL) !=
+          WEIR_OK ||
+      weir_acquire(w->small, WEIR_TIMEOUT_POOL, &w->held, NULL) != WEIR_OK) {
+    return 1;
+  }
+  cycle_submitted(w);
+  /* As often as the queue has entries, whose timers are then set. */
+  run_waiting(w);
+  return w->failed != 0;
+}
+
 /* The counters can count. */
 static void sees_a_cold_one(void) {
   struct warm w = {.engine = 0};
@@ -129,8 +179,12 @@ int main(void) {
   /* The system calls first: they fork, and no thread is there yet. */
   makes_no_system_call(prepare, run);
   makes_no_system_call(prepare_deep, run_deep);
+  makes_no_system_call(prepare_submitted, run_submitted);
+  makes_no_system_call(prepare_submitted, run_waiting);
   makes_no_allocation(prepare, run);
   makes_no_allocation(prepare_deep, run_deep);
+  makes_no_allocation(prepare_submitted, run_submitted);
+  makes_no_allocation(prepare_submitted, run_waiting);
   sees_a_cold_one();
   return check_summary();
 }
