@@ -122,7 +122,8 @@ static void give_back(struct worker *k, struct held *h) {
   int rc = stress_below(&k->random, 16) == 0 ? weir_discard(h->lease)
                                              : weir_release(h->lease);
   allow(k, "release", rc);
-  *h = (struct held){0};
+  h->lease = 0;
+  h->doing = IDLE;
 }
 
 static void get(struct worker *k, struct held *h) {
