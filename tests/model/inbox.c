@@ -50,7 +50,7 @@ static bool make_post(struct move *m, struct inbox *s, uint8_t task) {
   switch (*pc) {
   case 0:
   case 1: /* counts itself */
-    s->posting += m->mutant != NOT_COUNTED;
+    s->posting = (uint8_t)(s->posting + (m->mutant != NOT_COUNTED));
     return small_go(pc, 2);
   case 2: /* pushes */
     *was = s->tasks == 0;
@@ -65,7 +65,7 @@ static bool make_post(struct move *m, struct inbox *s, uint8_t task) {
     return small_go(pc, 4);
   case 4: /* takes itself out; nothing of the reactor is touched afterwards */
     *was = 0;
-    s->posting -= m->mutant != NOT_COUNTED;
+    s->posting = (uint8_t)(s->posting - (m->mutant != NOT_COUNTED));
     s->woken |= s->awaits != 0 && m->mutant != NO_UNPARK;
     return small_go(pc, SMALL_END);
   default:

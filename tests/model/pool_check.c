@@ -50,7 +50,9 @@ void pool_start(void *state, const void *setup) {
 static uint8_t count(const struct pool *p, uint8_t state) {
   uint8_t n = 0;
   for (uint8_t i = 0; i < SLOTS; i++) {
-    n += p->slots[i].word.state == state;
+    if (p->slots[i].word.state == state) {
+      n++;
+    }
   }
   return n;
 }
@@ -97,7 +99,9 @@ const char *pool_never(const void *state, const void *setup) {
     return "there are more sessions than Max Pool Size (P1)";
   }
   for (uint8_t i = 0; i < THREADS; i++) {
-    trying += p->threads[i].trying;
+    if (p->threads[i].trying != 0) {
+      trying++;
+    }
   }
   if (trying > 1) {
     return "two waiters are woken to try at once";

@@ -36,8 +36,11 @@ bool step_drive_poll(struct run *r) {
 
 static bool ended(struct run *r, uint8_t why) {
   struct pool *p = r->p;
-  p->refusals -= why == WHY_REFUSED;
-  p->overruns -= why == WHY_OVER;
+  if (why == WHY_REFUSED) {
+    p->refusals--;
+  } else if (why == WHY_OVER) {
+    p->overruns--;
+  }
   r->t->why = 0;
   switch (why) {
   case WHY_OPENED:

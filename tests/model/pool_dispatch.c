@@ -93,7 +93,7 @@ bool serve_locked(struct run *r, enum step_number after) {
 
 static uint8_t lowest(uint8_t set) {
   uint8_t i = 0;
-  while ((set >> i & 1u) == 0) {
+  while ((set & bit(i)) == 0) {
     i++;
   }
   return i;

@@ -84,7 +84,9 @@ static bool end_connect(struct run *r, uint8_t i, bool other) {
   } else if (other && p->refusals == 0) {
     return false;
   } else {
-    p->refusals -= other;
+    if (other) {
+      p->refusals--;
+    }
     r->t->good = !other;
   }
   s->job = JOB_NONE;

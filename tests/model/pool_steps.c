@@ -60,7 +60,7 @@ bool same_word(struct word a, struct word b) {
 
 /* As slot.c: may[]. */
 static bool may_move(uint8_t from, uint8_t to) {
-  static const uint8_t may[] = {
+  static const uint32_t may[] = {
       [EMPTY] = 1u << CONNECTING,
       [CONNECTING] =
           1u << CONNECTING | 1u << LEASED | 1u << IDLE | 1u << CLOSING,

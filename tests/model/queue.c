@@ -112,7 +112,9 @@ static bool cancel(struct move *m,
   bool pinned = m->mutant != UNPINNED;
   if (*pc == from) { /* weir__entry_pin() */
     bool found = q->state == TAKEN && q->handle == q->known[m->mover];
-    q->pins += found && pinned;
+    if (found && pinned) {
+      q->pins++;
+    }
     return small_go(pc, found ? from + 1 : next);
   }
   if (*pc == from + 1) { /* cancel_acquire() */
@@ -128,7 +130,9 @@ static bool cancel(struct move *m,
   if (*pc == from + 2) {
     return post(m, q, false, from + 3);
   }
-  q->pins -= pinned;
+  if (pinned) {
+    q->pins--;
+  }
   return small_go(pc, next);
 }
 
