@@ -189,4 +189,4 @@ static const struct part_mutant mutants[] = {
     {NO_UNPARK, "NO_UNPARK", "reactor.c leave",
      "the last poster does not wake the loop that waits for it", NULL},
 };
-SMALL_PART(part_inbox, model, runs, mutants);
+SMALL_PART(part_inbox, "inbox", model, runs, mutants);

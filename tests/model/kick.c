@@ -139,4 +139,4 @@ static const struct part_mutant mutants[] = {
     {NO_WAIT, "NO_WAIT", "weir__caller_close_fds",
      "the closer does not wait for kicks under way", NULL},
 };
-SMALL_PART(part_kick, model, runs, mutants);
+SMALL_PART(part_kick, "kick", model, runs, mutants);

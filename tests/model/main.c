@@ -41,9 +41,25 @@ static void tell_found(const struct found *found) {
                                   : "");
 }
 
+/* A sanitizer looks for mistakes of the checker, not for those of the engine: some
+ * of the pool will do. */
+static bool is_left_out(const struct part *part, const char *run) {
+#if MODEL_SANITIZED
+  return part == &part_pool && strcmp(run, "core_again") != 0 &&
+         strcmp(run, "grow_slow") != 0 && strcmp(run, "LEASE_KEPT") != 0;
+#else
+  (void)part;
+  (void)run;
+  return false;
+#endif
+}
+
 static bool is_wanted(const struct wishes *w,
                       const struct part *part,
                       const char *name) {
+  if (w->name == NULL && !w->large && is_left_out(part, name)) {
+    return false;
+  }
   return w->name == NULL || strstr(part->name, w->name) != NULL ||
          strstr(name, w->name) != NULL;
 }

@@ -258,4 +258,4 @@ static const struct part_mutant mutants[] = {
     {EPOCH_STRICT, "EPOCH_STRICT", "weir__caller_count",
      "a mark of the epoch that has just ended does not count", NULL},
 };
-SMALL_PART(part_marks, model, runs, mutants);
+SMALL_PART(part_marks, "marks", model, runs, mutants);

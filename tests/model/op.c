@@ -257,4 +257,4 @@ static const struct part_mutant mutants[] = {
     {OVERTAKEN_LOST, "OVERTAKEN_LOST", "remote.c run_reply",
      "an answer that overtakes the session is forgotten", NULL},
 };
-SMALL_PART(part_op, model, runs, mutants);
+SMALL_PART(part_op, "op", model, runs, mutants);

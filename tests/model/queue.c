@@ -387,4 +387,4 @@ static const struct part_mutant mutants[] = {
     {TIMER_BLIND, "TIMER_BLIND", "submit.c look_at_time",
      "a deadline does not ask whether the node is still in line", NULL},
 };
-SMALL_PART(part_queue, model, runs, mutants);
+SMALL_PART(part_queue, "queue", model, runs, mutants);

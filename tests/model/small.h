@@ -30,9 +30,9 @@ static inline void small_tell(char *text,
                  alternative == 0 ? "" : " (the other way)");
 }
 
-#define SMALL_PART(id, model_, runs_, mutants_)            \
+#define SMALL_PART(id, name_, model_, runs_, mutants_)     \
   const struct part id = {                                 \
-      .name = (model_).name,                               \
+      .name = name_,                                       \
       .model = &(model_),                                  \
       .runs = (runs_),                                     \
       .n_runs = sizeof(runs_) / sizeof(runs_)[0],          \
