@@ -211,10 +211,6 @@ bool weir__engine_adopt(struct weir__engine *engine, struct weir__pool *pool) {
   return open;
 }
 
-/* Frees the buried pools that no call can hold any more.  Reactor thread: a pool
- * is tended to there, so none of them is being looked at.  A weir_engine_turn()
- * that runs this holds none; another caller that leads may hold the one it waits
- * for. */
 static bool is_let_go(const struct weir__pool *pool) {
   return weir__load_seq_u32(&pool->tend_posted) == 0 &&
          weir__load_seq_u32(&pool->stirs) == 0 &&
@@ -233,7 +229,10 @@ static struct weir__pool **oldest(struct weir__engine *engine) {
   return at;
 }
 
-/* Up to the first that a caller may hold, who may hold those after it, too: so the
+/* Frees the buried pools that no call can hold any more.  Reactor thread: a pool
+ * is tended to there, so none of them is being looked at.  A weir_engine_turn()
+ * that runs this holds none; another caller that leads may hold the one it waits
+ * for.  It goes up to the first that a caller may hold, who may hold those after it, too: so the
  * end of many pools is not quadratic. */
 static void clear_limbo(struct weir__engine *engine) {
   for (;;) {
