@@ -54,24 +54,33 @@ static bool alive(struct weir__pool *pool,
   return weir__slot_flags(to) == 0;
 }
 
-enum weir__trust weir__acquire_trust(const struct weir__pool *pool,
-                                     const struct weir__slot *slot) {
+enum weir__trust weir__acquire_trust(struct weir__pool *pool,
+                                     struct weir__slot *slot) {
   uint64_t now = weir__clock_coarse();
   uint64_t rested = weir__load_relaxed_u64(&slot->idle_since);
-  if (now >= weir__load_relaxed_u64(&slot->expires)) {
+  if (weir__retire_aged(pool, slot, now)) {
     return WEIR_TRUST_NONE;
   }
   uint64_t window = weir__pool_settings(pool)->probe_window_ns;
-  return now < weir__clock_add(rested, window) ? WEIR_TRUST_FULL
-                                               : WEIR_TRUST_LOOK;
+  uint32_t flags = weir__slot_flags(weir__load_seq_u64(&slot->word));
+  return (flags & WEIR_SLOT_SUSPECT) == 0 &&
+                 now < weir__clock_add(rested, window)
+             ? WEIR_TRUST_FULL
+             : WEIR_TRUST_LOOK;
 }
 
 bool weir__acquire_trusted(struct weir__pool *pool,
                            struct weir__slot *slot,
                            uint64_t *word) {
   enum weir__trust trust = weir__acquire_trust(pool, slot);
-  return trust == WEIR_TRUST_FULL ||
-         (trust == WEIR_TRUST_LOOK && alive(pool, slot, word));
+  if (trust != WEIR_TRUST_LOOK) {
+    return trust == WEIR_TRUST_FULL;
+  }
+  if (!alive(pool, slot, word)) {
+    weir__idle_lost(pool);
+    return false;
+  }
+  return true;
 }
 
 /* The warm path: nobody waits and an idle connection is there. */

@@ -40,8 +40,8 @@ enum weir__trust {
   WEIR_TRUST_LOOK,
   WEIR_TRUST_FULL
 };
-enum weir__trust weir__acquire_trust(const struct weir__pool *pool,
-                                     const struct weir__slot *slot);
+enum weir__trust weir__acquire_trust(struct weir__pool *pool,
+                                     struct weir__slot *slot);
 
 /* The same, with the look: a read without waiting, no round trip.  Calls the
  * driver.  False: it is to be retired; *word is the slot's. */

@@ -9,9 +9,11 @@
 #include "growth.h"
 #include "loader.h"
 #include "op.h"
+#include "probe.h"
 #include "remote.h"
 #include "request.h"
 #include "session.h"
+#include "session_init.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/mutex.h"
@@ -24,7 +26,8 @@ enum step {
   STEP_DRAIN,
   STEP_ROLL_BACK,
   STEP_LAZY,
-  STEP_EAGER
+  STEP_EAGER,
+  STEP_INIT /* Session Init */
 };
 
 static bool has_cap(const struct weir_drv_hconn *s, uint64_t cap) {
@@ -38,6 +41,11 @@ static bool is_in_txn(const struct weir_drv_hconn *s) {
 /* What the last step has left is not to be seen by anyone. */
 static bool is_spotless(const struct weir_drv_hconn *s) {
   return !is_in_txn(s) && s->dirty == 0;
+}
+
+/* It has been reset. */
+static enum step after_reset(const struct weir_drv_hconn *s) {
+  return weir__session_init_set(s) ? STEP_INIT : STEP_READY;
 }
 
 static enum step eager_or_close(const struct weir_drv_hconn *s) {
@@ -81,9 +89,11 @@ static enum step next_step(struct weir_drv_hconn *s, enum step last) {
   }
   switch (last) {
   case STEP_LAZY:
-    return is_spotless(s) ? STEP_READY : eager_or_close(s);
+    return is_spotless(s) ? after_reset(s) : eager_or_close(s);
   case STEP_EAGER:
-    return is_spotless(s) ? STEP_READY : STEP_CLOSE;
+    return is_spotless(s) ? after_reset(s) : STEP_CLOSE;
+  case STEP_INIT: /* what it has set is meant to be seen */
+    return is_in_txn(s) ? STEP_CLOSE : STEP_READY;
   case STEP_ROLL_BACK:
     if (is_in_txn(s)) {
       return STEP_CLOSE;
@@ -111,21 +121,30 @@ static bool reset_lazily(struct weir_drv_hconn *s) {
 
 static void take_step(struct weir_drv_hconn *s, enum step step);
 
+/* Whether a connection at rest may be published by that word.  Something that
+ * came while it was in use may have been its end (watch.h): the driver says. */
+static bool is_sound(struct weir_drv_hconn *s, uint64_t word) {
+  uint32_t flags = weir__slot_flags(word);
+  return (flags & WEIR_SLOT_DOOMED) == 0 &&
+         ((flags & WEIR_SLOT_SUSPECT) == 0 || weir__probe_alive(s));
+}
+
 /* To its next user, or away: RESERVED is left. */
 static void let_go(struct weir_drv_hconn *s, bool good) {
   struct weir__slot *slot = s->slot;
   struct weir__pool *pool = s->pool;
   uint64_t word = weir__load_seq_u64(&slot->word);
+  good = good && is_sound(s, word);
   weir__remote_release(s);
-  if (!good || weir__slot_flags(word) != 0 ||
-      !weir__publish(pool, slot, &word, NULL)) {
+  if (!good || !weir__publish(pool, slot, &word, NULL)) {
     (void)weir__growth_retire(slot, &word);
   }
 }
 
 /* Cleared meanwhile, or nobody is left to use it: not worth a reset. */
 static bool is_wanted(const struct weir_drv_hconn *s) {
-  return weir__slot_flags(weir__load_seq_u64(&s->slot->word)) == 0 &&
+  uint32_t flags = weir__slot_flags(weir__load_seq_u64(&s->slot->word));
+  return (flags & WEIR_SLOT_DOOMED) == 0 &&
          (weir__load_seq_u64(&s->pool->q) & WEIR_Q_CLOSED) == 0;
 }
 
@@ -156,6 +175,20 @@ static void reset_ended(struct weir_drv_hconn *s) {
   } else {
     let_go(s, false);
   }
+}
+
+static void init_ended(struct weir_drv_hconn *s) {
+  weir__exec_forget(s);
+  if (s->status == WEIR_DRV_DONE) {
+    step_ended(s, STEP_INIT);
+  } else {
+    let_go(s, false);
+  }
+}
+
+static void init_now(struct weir_drv_hconn *s) {
+  s->limit = weir__clock_add(weir__clock_now(), WEIR_SESSION_INIT_LIMIT_NS);
+  weir__remote_go(s, weir__op_init(s, WEIR_PHASE_RESET, s->limit), init_ended);
 }
 
 static void drain(struct weir_drv_hconn *s) {
@@ -197,6 +230,9 @@ static void take_step(struct weir_drv_hconn *s, enum step step) {
   case STEP_EAGER:
     reset_now(s);
     break;
+  case STEP_INIT:
+    init_now(s);
+    break;
   case STEP_CLOSE:
   case STEP_READY:
   case STEP_LAZY:
@@ -217,21 +253,21 @@ static bool reserve(struct weir__slot *slot, uint64_t *word) {
       return false;
     }
     to = weir__slot_word(WEIR_SLOT_RESERVED,
-                         weir__slot_flags(*word) & WEIR_SLOT_DOOMED,
+                         weir__slot_flags(*word) & ~WEIR_SLOT_INCALL,
                          weir__slot_generation(*word), lease);
   } while (!weir__slot_move(slot, word, to));
   *word = to;
   return true;
 }
 
-bool weir__cleanup_worn_out(const struct weir__pool *pool,
-                            const struct weir__slot *slot,
+bool weir__cleanup_worn_out(struct weir__pool *pool,
+                            struct weir__slot *slot,
                             uint64_t word) {
   uint64_t q = weir__load_seq_u64(&pool->q);
   return (weir__slot_flags(word) & WEIR_SLOT_DOOMED) != 0 ||
          (q & WEIR_Q_CLOSED) != 0 || weir__pool_settings(pool)->pooling == 0 ||
          weir__slot_generation(word) != weir__q_generation(q) ||
-         weir__clock_coarse() >= weir__load_relaxed_u64(&slot->expires) ||
+         weir__retire_aged(pool, slot, weir__clock_coarse()) ||
          weir__load_relaxed_u32(&slot->served) >=
              weir__pool_settings(pool)->max_uses;
 }
@@ -249,8 +285,13 @@ static void begin_reset(struct weir_drv_hconn *s) {
   take_step(s, STEP_EAGER);
 }
 
+static void begin_init(struct weir_drv_hconn *s) {
+  take_step(s, STEP_INIT);
+}
+
 static void (*run_of(enum step step))(struct weir_drv_hconn *) {
-  return step == STEP_DRAIN       ? begin_drain
+  return step == STEP_INIT        ? begin_init
+         : step == STEP_DRAIN     ? begin_drain
          : step == STEP_ROLL_BACK ? begin_roll_back
                                   : begin_reset;
 }
@@ -261,7 +302,7 @@ static bool publish(const struct weir__lease *lease,
                     const struct weir__caller *self) {
   uint64_t word = weir__load_seq_u64(&lease->slot->word);
   return weir__slot_lease(word) == weir__slot_lease(lease->word) &&
-         (weir__slot_flags(word) & WEIR_SLOT_DOOMED) == 0 &&
+         is_sound(lease->session, word) &&
          weir__publish(lease->pool, lease->slot, &word, self);
 }
 

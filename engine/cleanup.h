@@ -4,6 +4,8 @@
  *   drain     an unread result is cancelled and its rest thrown away
  *   roll back an open transaction, where a reset would not do it
  *   reset     with the next request (lazy) or by a round trip (eager)
+ *   init      Session Init, if there is one, after each reset: a round trip, which
+ *             takes a lazy reset along
  *
  * A lazy reset costs nothing and is done by whoever releases.  The rest is done
  * on the reactor with the slot RESERVED, each step within a limit, and what fails
@@ -29,8 +31,8 @@ void weir__cleanup_begin(struct weir__lease *lease,
                          bool discard);
 
 /* True if the connection is to be closed when it comes back, however clean. */
-bool weir__cleanup_worn_out(const struct weir__pool *pool,
-                            const struct weir__slot *slot,
+bool weir__cleanup_worn_out(struct weir__pool *pool,
+                            struct weir__slot *slot,
                             uint64_t word);
 
 #endif

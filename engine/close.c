@@ -13,6 +13,7 @@
 #include "request.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
+#include "watch.h"
 
 static void link_closing(struct weir_drv_hconn *s) {
   struct weir__pool *pool = s->pool;
@@ -126,6 +127,7 @@ static void run_close(struct weir_drv_hconn *s) {
   if (!weir__request_abandon(s)) {
     return; /* comes back here with the answer */
   }
+  weir__watch_leave(s); /* its end is no news any more */
   link_closing(s);
   bool polite = s->conn != NULL && s->usable && !s->reading &&
                 (s->driver->has & WEIR_DRIVER_HAS_LOGOUT) != 0 &&

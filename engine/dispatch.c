@@ -121,11 +121,12 @@ static int try_hand_over(struct weir__pool *pool,
 
 static bool make_idle(struct weir__pool *pool,
                       struct weir__slot *slot,
-                      uint64_t *word) {
+                      uint64_t *word,
+                      uint64_t since) {
   uint64_t idle = weir__slot_word(
       WEIR_SLOT_IDLE, 0, weir__slot_generation(*word), weir__slot_lease(*word));
   bool connecting = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
-  weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
+  weir__store_relaxed_u64(&slot->idle_since, since);
   if (!weir__slot_move(slot, word, idle)) {
     return false;
   }
@@ -137,10 +138,11 @@ static bool make_idle(struct weir__pool *pool,
   return true;
 }
 
-bool weir__publish(struct weir__pool *pool,
-                   struct weir__slot *slot,
-                   uint64_t *word,
-                   const struct weir__caller *self) {
+static bool publish(struct weir__pool *pool,
+                    struct weir__slot *slot,
+                    uint64_t *word,
+                    const struct weir__caller *self,
+                    uint64_t since) {
   uint32_t index = slot->index;
   uint32_t generation = weir__slot_generation(*word);
   uint64_t idle =
@@ -156,7 +158,7 @@ bool weir__publish(struct weir__pool *pool,
     }
   }
   WEIR_POINT("publish.idle", slot);
-  if (!make_idle(pool, slot, word)) {
+  if (!make_idle(pool, slot, word, since)) {
     return false;
   }
   WEIR_POINT("publish.published", slot);
@@ -176,6 +178,20 @@ bool weir__publish(struct weir__pool *pool,
     weir__dispatch(pool, self);
   }
   return true;
+}
+
+bool weir__publish(struct weir__pool *pool,
+                   struct weir__slot *slot,
+                   uint64_t *word,
+                   const struct weir__caller *self) {
+  return publish(pool, slot, word, self, weir__clock_coarse());
+}
+
+bool weir__publish_again(struct weir__pool *pool,
+                         struct weir__slot *slot,
+                         uint64_t *word) {
+  return publish(pool, slot, word, NULL,
+                 weir__load_relaxed_u64(&slot->idle_since));
 }
 
 static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)

@@ -21,6 +21,12 @@ bool weir__publish(struct weir__pool *pool,
                    uint64_t *word,
                    const struct weir__caller *self);
 
+/* The same on the reactor for a slot that was idle until the reactor looked at it:
+ * if it stays idle it does so since when it was. */
+bool weir__publish_again(struct weir__pool *pool,
+                         struct weir__slot *slot,
+                         uint64_t *word);
+
 /* Serves waiters from the idle set and starts connects for the rest, and for Min
  * Pool Size.  mu held. */
 void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes)

@@ -18,6 +18,7 @@
 #include "sys/mem.h"
 #include "sys/park.h"
 #include "sys/thread.h"
+#include "watch.h"
 
 #define OFFLOAD_DEFAULT 16u
 
@@ -54,6 +55,7 @@ void weir__engine_dismantle(struct weir__engine *engine) {
     weir__reactor_stop(engine->reactor);
   }
   weir__queue_clear_limbo(engine, true);
+  weir__watchers_free(engine->watchers);
   while (engine->limbo != NULL) {
     struct weir__pool *next = engine->limbo->next;
     weir__pool_free(engine->limbo);
@@ -103,6 +105,10 @@ static int build(struct weir__engine *engine,
   rc = weir__reactor_start(foreign, &engine->reactor);
   if (rc != 0) {
     return no_resource(err, rc, foreign ? "event loop" : "reactor thread");
+  }
+  rc = weir__watchers_new(engine, &engine->watchers);
+  if (rc != 0) {
+    return no_resource(err, rc, "watch of idle connections");
   }
   struct weir__loader_opts loader = {
       .dirs = opts->driver_dirs,
@@ -266,6 +272,7 @@ void weir__engine_forget_all(void) {
     if (e->reactor != NULL) {
       weir__reactor_forget(e->reactor);
     }
+    weir__watchers_forget(e->watchers);
   }
   engines = NULL;
   (void)pthread_mutex_init(&list_lock.m, NULL);

@@ -22,6 +22,7 @@ struct weir__credential;
 struct weir__pool;
 struct weir__queue;
 struct weir__registry;
+struct weir__watchers;
 
 struct weir__engine {
   uint64_t handle;
@@ -29,6 +30,7 @@ struct weir__engine {
   int32_t log_level;         /* WEIR_DRV_LOG_*; 0: off */
   struct weir_drv_host host; /* ctx is this engine */
   struct weir__reactor *reactor;
+  struct weir__watchers *watchers; /* of idle connections */
   struct weir__offload *offload;
   struct weir__resolver *resolver;
   struct weir__tls *tls;

@@ -73,7 +73,8 @@ static struct weir__slot *take_empty(struct weir__pool *pool)
   WEIR_ASSERT(moved);
   (void)moved;
   weir__bits_clear(&pool->empties, i);
-  if (pool->n_open == 0) {
+  if (pool->n_open == 0 || pool->trimless) {
+    pool->review_asked = true;
     weir__tend(pool); /* which looks after idle ones from now on */
   }
   pool->n_open++;
@@ -151,9 +152,18 @@ static bool wants_connect(const struct weir__pool *pool) {
          pool->strategy->may_open(pool);
 }
 
-static bool below_min(const struct weir__pool *pool) {
-  uint32_t min = weir__pool_settings(pool)->min_pool_size;
-  return pool->n_open - pool->n_closing < min;
+/* Min Pool Size, a replacement for one that is to retire, or Min Idle.  Those that
+ * are being opened for it count as idle: that is what they will be. */
+static bool below_min(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  uint32_t min =
+      pool->wanted > set->min_pool_size ? pool->wanted : set->min_pool_size;
+  if (pool->n_open - pool->n_closing < min) {
+    return true;
+  }
+  return set->min_idle != 0 && pool->n_open < pool->max_now &&
+         weir__idle_count(pool, set->min_idle) + pool->n_filling <
+             set->min_idle;
 }
 
 void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
@@ -271,7 +281,8 @@ static void note_filled(struct weir__pool *pool, bool good) {
 }
 
 void weir__growth_rest_locked(struct weir__pool *pool) {
-  if (!pool->closed && weir__pool_settings(pool)->min_pool_size != 0) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  if (!pool->closed && (set->min_pool_size | set->min_idle) != 0) {
     rest(pool, CLEAR_PAUSE_NS);
     weir__tend(pool); /* which sets the timer for its end */
   }

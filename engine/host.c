@@ -80,7 +80,7 @@ static void log_text(void *ctx,
 static void diag(void *ctx, weir_drv_hconn *hc, const struct weir_drv_diag *d) {
   if (hc->phase == WEIR_PHASE_EXEC && !hc->draining) {
     weir__notices_add(&hc->notices, d);
-  } else {
+  } else if (!hc->initing) { /* it might quote a secret */
     weir__log(ctx, WEIR_DRV_LOG_DEBUG, d->message.p, d->message.n);
   }
 }

@@ -45,7 +45,7 @@ void weir__idle_fini(struct weir__idle *idle) {
 }
 
 /* rseq makes this a read of the thread's own memory with glibc 2.35 and later;
- * a wrong answer costs a cache line, nothing else. */
+ * a wrong answer costs a cache line, nothing else.  NULL: there are no hints. */
 static struct weir__idle_hint *hint_here(struct weir__idle *idle) {
   struct weir__idle_hint *hints = hints_of(idle);
   return hints == NULL ? NULL
@@ -55,10 +55,11 @@ static struct weir__idle_hint *hint_here(struct weir__idle *idle) {
 static struct weir__slot *take_hinted(struct weir__pool *pool,
                                       uint32_t generation,
                                       uint64_t *out_word) {
-  struct weir__idle_hint *here = hint_here(&pool->idle);
+  const struct weir__idle_hint *here = hint_here(&pool->idle);
   uint32_t hint =
       here == NULL ? 0 : weir__load_acquire_u32(&here->index_plus_1);
-  if (hint == 0) {
+  uint32_t packed = weir__load_relaxed_u32(&pool->idle.packed);
+  if (hint == 0 || (packed != 0 && hint > packed)) {
     return NULL;
   }
   struct weir__slot *slot = weir__pool_slot(pool, hint - 1);
@@ -93,9 +94,43 @@ static void tidy(struct weir__pool *pool, struct weir__slot *slot) {
   }
 }
 
-struct weir__slot *weir__idle_take(struct weir__pool *pool,
-                                   uint32_t generation,
-                                   uint64_t *out_word) {
+/* All slots below are in use, or the search would have ended there: so many
+ * connections are needed at once.  trim.h asks from time to time. */
+static void note_reached(struct weir__idle *idle, uint32_t index) {
+  if (weir__load_relaxed_u32(&idle->reached) <= index) {
+    weir__store_relaxed_u32(&idle->reached, index + 1);
+  }
+}
+
+uint32_t weir__idle_count(const struct weir__pool *pool, uint32_t limit) {
+  uint32_t n = weir__load_acquire_u32(&pool->n_slots);
+  uint32_t idle = 0;
+  for (uint32_t i = 0; i < n && idle < limit; i++) {
+    idle +=
+        weir__slot_state(weir__load_seq_u64(&weir__pool_slot(pool, i)->word)) ==
+        WEIR_SLOT_IDLE;
+  }
+  return idle;
+}
+
+static bool has_room(struct weir__pool *pool) {
+  return weir__bits_next(&pool->empties, 0) != WEIR_BITS_NONE ||
+         weir__load_acquire_u32(&pool->n_slots) <
+             weir__pool_settings(pool)->max_pool_size;
+}
+
+/* Each claim may leave fewer than Min Idle, which only a pool that can grow has
+ * to know. */
+static void check_min_idle(struct weir__pool *pool) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  if (has_room(pool) && weir__idle_count(pool, set->min_idle) < set->min_idle) {
+    weir__tend(pool);
+  }
+}
+
+static struct weir__slot *take(struct weir__pool *pool,
+                               uint32_t generation,
+                               uint64_t *out_word) {
   struct weir__slot *slot = take_hinted(pool, generation, out_word);
   if (slot != NULL) {
     return slot;
@@ -108,6 +143,7 @@ struct weir__slot *weir__idle_take(struct weir__pool *pool,
     for (int attempt = 0; attempt < 2; attempt++) {
       uint64_t word = weir__slot_claim(slot, generation);
       if (word != 0) {
+        note_reached(&pool->idle, i);
         *out_word = word;
         return slot;
       }
@@ -117,11 +153,59 @@ struct weir__slot *weir__idle_take(struct weir__pool *pool,
   return NULL;
 }
 
+struct weir__slot *weir__idle_take(struct weir__pool *pool,
+                                   uint32_t generation,
+                                   uint64_t *out_word) {
+  struct weir__slot *slot = take(pool, generation, out_word);
+  if (slot != NULL && weir__pool_settings(pool)->min_idle != 0) {
+    check_min_idle(pool);
+  }
+  return slot;
+}
+
 void weir__idle_note(struct weir__pool *pool, uint32_t index) {
   struct weir__idle_hint *hint = hint_here(&pool->idle);
   weir__bits_set(&pool->idle.bits, index);
-  if (weir__load_relaxed_u32(&hint->index_plus_1) != index + 1) {
+  if (hint != NULL &&
+      weir__load_relaxed_u32(&hint->index_plus_1) != index + 1) {
     /* Release: whoever follows the hint sees the slot's chunk. */
     weir__store_release_u32(&hint->index_plus_1, index + 1);
+  }
+}
+
+void weir__idle_suspect_all(struct weir__pool *pool) {
+  uint32_t n = weir__load_acquire_u32(&pool->n_slots);
+  bool any = false;
+  for (uint32_t i = 0; i < n; i++) {
+    struct weir__slot *slot = weir__pool_slot(pool, i);
+    uint64_t word = weir__load_seq_u64(&slot->word);
+    /* One that is taken just now is about to be used: its user finds out. */
+    if (weir__slot_state(word) == WEIR_SLOT_IDLE &&
+        weir__slot_flags(word) == 0) {
+      any |= weir__slot_move(slot, &word,
+                             weir__slot_word(WEIR_SLOT_IDLE, WEIR_SLOT_SUSPECT,
+                                             weir__slot_generation(word),
+                                             weir__slot_lease(word)));
+    }
+  }
+  if (any) {
+    weir__store_seq_u32(&pool->idle.suspects, 1);
+    weir__tend(pool);
+  }
+}
+
+/* Two that are lost at the same moment may both begin the second: then it takes
+ * one more. */
+void weir__idle_lost(struct weir__pool *pool) {
+  struct weir__idle *idle = &pool->idle;
+  uint64_t now = weir__clock_now();
+  uint64_t since = weir__load_relaxed_u64(&idle->lost_since);
+  if (since == 0 || now - since > WEIR_IDLE_LOST_NS) {
+    weir__store_relaxed_u64(&idle->lost_since, now);
+    weir__store_relaxed_u32(&idle->lost_n, 1);
+    return;
+  }
+  if (weir__add_acq_rel_u32(&idle->lost_n, 1) + 1 == WEIR_IDLE_LOST_MAX) {
+    weir__idle_suspect_all(pool);
   }
 }

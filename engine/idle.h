@@ -5,14 +5,20 @@
  * The slot's word alone says whether a slot is idle.  The bitmap is a superset:
  * an idle slot's bit is set or about to be set by whoever made it idle; a set
  * bit may belong to a slot that is not idle any more.  In steady state neither
- * bitmap nor hint is written. */
+ * bitmap nor hint is written.
+ *
+ * A hint is followed below `packed` only, which is what the pool has lately
+ * needed at once (trim.h): with many CPUs as many connections would else be kept
+ * busy in turn, and none would ever be surplus. */
 #ifndef WEIR_IDLE_H
 #define WEIR_IDLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/bits.h"
 #include "sys/atomic.h"
+#include "sys/clock.h"
 
 struct weir__pool;
 struct weir__slot;
@@ -29,7 +35,16 @@ struct weir__idle {
                                           * there are slots */
   uint32_t hint_mask;                    /* fixed before hints is set */
   struct weir__bits bits;
+  _Atomic uint32_t packed;  /* hints above this are not followed; 0: all are */
+  _Atomic uint32_t reached; /* 1 + the highest index a search has come to */
+  _Atomic uint32_t suspects; /* 1: some slots became suspect; reactor clears */
+  _Atomic uint32_t lost_n;   /* connections lost since lost_since */
+  _Atomic uint64_t lost_since;
 };
+
+/* Connections lost within WEIR_IDLE_LOST_NS that make all idle ones suspect. */
+#define WEIR_IDLE_LOST_MAX 3u
+#define WEIR_IDLE_LOST_NS  WEIR_NS_PER_S
 
 /* Makes room for slots below max.  False: no memory.  The pool's mutex is held.
  * An object of zeros is one for no slots. */
@@ -44,5 +59,16 @@ struct weir__slot *weir__idle_take(struct weir__pool *pool,
 
 /* After the slot's word has become IDLE: makes it findable. */
 void weir__idle_note(struct weir__pool *pool, uint32_t index);
+
+/* How many slots are idle, counted up to limit. */
+uint32_t weir__idle_count(const struct weir__pool *pool, uint32_t limit);
+
+/* Marks every idle slot as suspect: it is looked at before it is used, and by the
+ * reactor soon.  Threads: any; the pool's mutex may be held.  Blocks: no. */
+void weir__idle_suspect_all(struct weir__pool *pool);
+
+/* A connection was found dead.  Several within a second make all idle ones
+ * suspect, because it is the server that has gone.  Threads: any. */
+void weir__idle_lost(struct weir__pool *pool);
 
 #endif

@@ -109,7 +109,8 @@ int weir__lease_release(uint64_t handle,
   }
   /* The warm path: a lease that ran nothing goes back with one move. */
   struct weir__pool *pool = pool_of(slot);
-  if (!discard && weir__load_relaxed_u32(&slot->ran) == 0 &&
+  if (!discard && weir__slot_flags(word) == 0 &&
+      weir__load_relaxed_u32(&slot->ran) == 0 &&
       !weir__cleanup_worn_out(pool, slot, word) &&
       weir__publish(pool, slot, &word, self)) {
     return WEIR_OK;

@@ -17,11 +17,13 @@
 #include "pool.h"
 #include "request.h"
 #include "rows.h"
+#include "session_init.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/mem.h"
 #include "sys/mutex.h"
 #include "sys/point.h"
+#include "watch.h"
 
 /* Steps in a row without waiting before others get their turn, and whoever drives
  * looks at the clock.  A step may take a millisecond [B1], and a server that
@@ -202,6 +204,41 @@ static int32_t take_wait(struct weir_drv_hconn *s) {
   return waits_for_nothing(s) ? breach(s, "a wait for nothing") : WEIR_DRV_WAIT;
 }
 
+static void begin(struct weir_drv_hconn *s, int32_t phase);
+static int32_t after(struct weir_drv_hconn *s, int32_t status);
+
+static int32_t start_init(struct weir_drv_hconn *s,
+                          int32_t phase,
+                          uint64_t deadline) {
+  const char *sql = weir__pool_settings(s->pool)->session_init;
+  struct weir_drv_exec_args args = {.struct_size = sizeof args,
+                                    .deadline = deadline,
+                                    .sql = {sql, strlen(sql)}};
+  begin(s, phase);
+  s->pauses = true;
+  s->draining = true;
+  s->initing = true;
+  s->usable = false; /* until it has ended */
+  int32_t status = table(s)->exec(s->conn, &args, &s->wait, &s->error);
+  return after(s, status);
+}
+
+/* A connection has been opened.  It is ready for its first user when Session Init
+ * has run, which belongs to the connect. */
+static int32_t connected(struct weir_drv_hconn *s) {
+  if (!s->initing && weir__session_init_set(s)) {
+    return start_init(s, WEIR_PHASE_CONNECT, s->connect_by);
+  }
+  if (s->initing && s->txn != WEIR_DRV_TXN_NONE) {
+    weir__op_fail(s, WEIR_DRV_K_CONFIG,
+                  "Session Init failed: it leaves a transaction open");
+    s->error.scope = WEIR_DRV_SCOPE_CONFIG;
+    return WEIR_DRV_FAIL;
+  }
+  weir__watch_join(s);
+  return WEIR_DRV_DONE;
+}
+
 /* What a driver call answered, made ours. */
 static int32_t after(struct weir_drv_hconn *s, int32_t status) {
   WEIR_ASSERT(weir__mutex_none_held());
@@ -225,6 +262,12 @@ static int32_t after(struct weir_drv_hconn *s, int32_t status) {
   }
   if (status == WEIR_DRV_DONE && s->phase == WEIR_PHASE_CONNECT && !s->usable) {
     status = breach(s, "a new connection that is not usable");
+  }
+  if (status < 0 && s->initing) {
+    weir__session_init_failed(s);
+  }
+  if (status == WEIR_DRV_DONE && s->phase == WEIR_PHASE_CONNECT) {
+    status = connected(s);
   }
   s->status = status;
   return status;
@@ -312,6 +355,7 @@ static void begin(struct weir_drv_hconn *s, int32_t phase) {
   s->pauses = false;
   s->outputs = false;
   s->draining = false;
+  s->initing = false;
   s->n_wants = 0;
   s->request = WEIR_DRV_REQ_NONE;
   prepare(s);
@@ -321,6 +365,7 @@ int32_t weir__op_connect(struct weir_drv_hconn *session, uint64_t deadline) {
   struct weir_drv_connect_args args = {.struct_size = sizeof args,
                                        .deadline = deadline};
   begin(session, WEIR_PHASE_CONNECT);
+  session->connect_by = deadline;
   int32_t status = table(session)->conn_create(
       session->driver->instance, weir__pool_config(session->pool), session,
       &session->conn, &session->error);
@@ -380,6 +425,19 @@ int32_t weir__op_reset(struct weir_drv_hconn *session,
   begin(session, WEIR_PHASE_RESET);
   int32_t status = table(session)->reset(session->conn, &args, &session->wait,
                                          &session->error);
+  return go_on(session, started(session, status));
+}
+
+int32_t weir__op_init(struct weir_drv_hconn *session,
+                      int32_t phase,
+                      uint64_t deadline) {
+  return go_on(session, start_init(session, phase, deadline));
+}
+
+int32_t weir__op_ping(struct weir_drv_hconn *session) {
+  begin(session, WEIR_PHASE_RESET);
+  int32_t status =
+      table(session)->ping(session->conn, &session->wait, &session->error);
   return go_on(session, started(session, status));
 }
 

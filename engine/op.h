@@ -53,6 +53,15 @@ struct weir__txn_args {
 int32_t weir__op_txn(struct weir_drv_hconn *session,
                      const struct weir__txn_args *args);
 
+/* Runs Session Init (session_init.h), which a connect does by itself.  phase:
+ * WEIR_PHASE_*.  Only of a pool that has one. */
+int32_t weir__op_init(struct weir_drv_hconn *session,
+                      int32_t phase,
+                      uint64_t deadline);
+
+/* One round trip.  Only of a driver that has one (WEIR_DRIVER_HAS_PING). */
+int32_t weir__op_ping(struct weir_drv_hconn *session);
+
 int32_t weir__op_logout(struct weir_drv_hconn *session);
 
 /* Turns the running operation into its cancellation. */

@@ -149,6 +149,17 @@ static int refuse_unknown(const struct split *sp,
                          pair->position, pair->name_len);
 }
 
+/* Of which keys hold a digest, also those that compare the text. */
+static void hide_pair(struct split *sp, uint32_t i) {
+  sp->out->secret_pairs[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+static bool is_private(const struct weir__conninfo_pair *pair) {
+  const struct weir__setting *setting =
+      weir__settings_find(pair->name, pair->name_len);
+  return (setting->flags & WEIR_SETTING_PRIVATE) != 0;
+}
+
 static int find_owners(struct split *sp) {
   for (uint32_t i = 0; i < sp->ci->n; i++) {
     const struct weir__conninfo_pair *pair = &sp->ci->pairs[i];
@@ -156,10 +167,13 @@ static int find_owners(struct split *sp) {
     if (sp->owner[i] == OWNER_NONE) {
       return refuse_unknown(sp, pair);
     }
+    if (sp->owner[i] == OWNER_ENGINE && is_private(pair)) {
+      hide_pair(sp, i);
+    }
     if (sp->owner[i] >= 0) {
       uint32_t k = (uint32_t)sp->owner[i];
       if ((info_at(&sp->catalog, k).flags & WEIR_DRV_OPT_SECRET) != 0) {
-        sp->out->secret_pairs[i / 64] |= UINT64_C(1) << (i % 64);
+        hide_pair(sp, i);
       }
     }
   }

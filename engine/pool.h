@@ -29,10 +29,12 @@
 #include "key.h"
 #include "options.h"
 #include "reactor.h"
+#include "retire.h"
 #include "settings.h"
 #include "slot.h"
 #include "sys/atomic.h"
 #include "sys/mutex.h"
+#include "trim.h"
 #include "waiter.h"
 
 struct weir__credential;
@@ -100,6 +102,9 @@ struct weir__pool {
   uint32_t n_closing;
   uint32_t n_open;          /* every slot that is not EMPTY */
   uint32_t n_filling;       /* connects for Min Pool Size under way */
+  uint32_t wanted;          /* opened up to this many: upkeep.c */
+  bool trimless;            /* nothing could be surplus: no look is due */
+  bool review_asked;        /* a look at every place, whenever it was due */
   uint64_t unclaimed_until; /* see strategy.h: enough() */
   uint64_t unclaimed_told;  /* the one that the reactor has a timer for */
   bool closed;
@@ -150,7 +155,14 @@ struct weir__pool {
 
   _Atomic uint32_t stirs; /* tasks of its slots on their way (lease.c) */
 
+  struct weir__retire aged;  /* permits to leave for age, */
+  struct weir__retire idled; /* and for idleness */
+
   /* Reactor thread only, but for tend_posted. */
+  struct weir__trim trim;
+  uint64_t noted_at;  /* when the last note for trim was taken; 0: none */
+  uint64_t review_at; /* when upkeep.c looks again */
+  bool pinging;       /* keepalive.c */
   struct weir__task tend_task;
   _Atomic uint32_t tend_posted;
   struct weir__timer tend_timer;

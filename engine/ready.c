@@ -174,7 +174,7 @@ int weir__ready_start(struct weir__pool *pool,
     return wait_for(&w, err);
   }
   if (fresh && set->startup == WEIR_STARTUP_BACKGROUND &&
-      set->min_pool_size != 0) {
+      (set->min_pool_size | set->min_idle) != 0) {
     weir__tend(pool);
   }
   return WEIR_OK;

@@ -19,8 +19,12 @@
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/mem.h"
+#include "watch.h"
+
+static _Atomic uint32_t births;
 
 void weir__session_forget_fd(struct weir_drv_hconn *session, weir_drv_fd fd) {
+  weir__watch_forget_fd(session, (int)fd);
   if (weir__reactor_here(session->engine->reactor)) {
     weir__remote_forget_fd(session, (int)fd);
   }
@@ -30,7 +34,7 @@ static struct weir_drv_hconn *of_streams(struct weir__streams *streams) {
   return weir_container_of(streams, struct weir_drv_hconn, streams);
 }
 
-/* A descriptor is about to be closed.  Watches exist only while the reactor
+/* A descriptor is about to be closed.  Watches of the reactor exist only while it
  * drives, and then this is its thread. */
 static void on_stream_closing(struct weir__streams *streams,
                               weir_drv_stream *stream) {
@@ -62,6 +66,7 @@ struct weir_drv_hconn *weir__session_new(struct weir__engine *engine,
   s->slot = slot;
   s->driver = pool->driver;
   s->limit = WEIR_NEVER;
+  s->birth = weir__add_acq_rel_u32(&births, 1) + 1;
   weir__streams_init(&s->streams);
   s->streams.closing = on_stream_closing;
   uint64_t now = weir__clock_now();

@@ -62,11 +62,18 @@ struct weir__session_watch {
 
 #define WEIR_SESSION_TEXT 1024u
 
+/* Descriptors of one session that watch.c can have in its set. */
+#define WEIR_SESSION_WATCHED 8u
+
 struct weir_drv_hconn {
   struct weir__engine *engine;
   struct weir__pool *pool;
   struct weir__slot *slot;
   const struct weir__driver *driver;
+  uint32_t birth;  /* which session of the process; fixed */
+  uint64_t pinged; /* when keepalive.c had an answer; the reactor's */
+  uint32_t n_watched;
+  int watched[WEIR_SESSION_WATCHED]; /* in watch.c's set; the owner's */
   weir_drv_conn *conn; /* NULL before conn_create and after conn_destroy */
   struct weir__streams streams;
 
@@ -77,13 +84,15 @@ struct weir_drv_hconn {
   uint64_t limit;  /* when a connect or a reset must have ended; WEIR_NEVER */
   int32_t status;  /* what the last driver call answered */
   bool cancelling; /* cancel() was called; deadline is then the grace's end */
-  bool cancel_untold; /* no step() has been told of that cancel() yet */
-  bool expired;       /* the deadline passed: the result is a time-out */
-  bool closed;        /* shutdown took the lease away in the middle of it */
-  bool pauses;        /* an exec: it may pause at META, ROWS, COUNT and OUT */
-  bool outputs;       /* the next row is that of the output values */
-  bool draining;      /* nobody reads the result: it is thrown away */
-  uint64_t grace_ns;  /* of a cancelled one that pauses: what is left of it */
+  bool cancel_untold;  /* no step() has been told of that cancel() yet */
+  bool expired;        /* the deadline passed: the result is a time-out */
+  bool closed;         /* shutdown took the lease away in the middle of it */
+  bool pauses;         /* an exec: it may pause at META, ROWS, COUNT and OUT */
+  bool outputs;        /* the next row is that of the output values */
+  bool draining;       /* nobody reads the result: it is thrown away */
+  bool initing;        /* it is Session Init that runs */
+  uint64_t connect_by; /* deadline of a connect */
+  uint64_t grace_ns;   /* of a cancelled one that pauses: what is left of it */
   struct weir_drv_wait wait;
   struct weir_drv_want wants[WEIR_DRV_WANT_MAX]; /* the wait's, with ready */
   uint32_t n_wants;

@@ -259,6 +259,11 @@ int weir__settings_finish(const struct weir__settings *s,
                            "connection string: \"Min Pool Size\" must not "
                            "exceed \"Max Pool Size\" (100 if not given)");
   }
+  if (s->min_idle > s->max_pool_size) {
+    return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+                           "connection string: \"Min Idle\" must not exceed "
+                           "\"Max Pool Size\" (100 if not given)");
+  }
   return WEIR_OK;
 }
 

@@ -13,7 +13,7 @@ static const uint32_t may[WEIR_SLOT_STATES] = {
     [WEIR_SLOT_EMPTY] = BIT(CONNECTING),
     [WEIR_SLOT_CONNECTING] =
         BIT(CONNECTING) | BIT(LEASED) | BIT(IDLE) | BIT(CLOSING),
-    [WEIR_SLOT_IDLE] = BIT(LEASED) | BIT(RESERVED) | BIT(CLOSING),
+    [WEIR_SLOT_IDLE] = BIT(IDLE) | BIT(LEASED) | BIT(RESERVED) | BIT(CLOSING),
     [WEIR_SLOT_LEASED] = BIT(LEASED) | BIT(IDLE) | BIT(RESERVED) | BIT(CLOSING),
     [WEIR_SLOT_RESERVED] =
         BIT(RESERVED) | BIT(IDLE) | BIT(LEASED) | BIT(CLOSING),
@@ -52,11 +52,13 @@ bool weir__slot_move(struct weir__slot *slot, uint64_t *expected, uint64_t to) {
 
 uint64_t weir__slot_claim(struct weir__slot *slot, uint32_t generation) {
   uint64_t word = weir__load_seq_u64(&slot->word);
-  if (weir__slot_state(word) != WEIR_SLOT_IDLE || weir__slot_flags(word) != 0 ||
+  uint32_t suspect = weir__slot_flags(word) & WEIR_SLOT_SUSPECT;
+  if (weir__slot_state(word) != WEIR_SLOT_IDLE ||
+      weir__slot_flags(word) != suspect ||
       weir__slot_generation(word) != generation) {
     return 0;
   }
-  uint64_t leased = weir__slot_word(WEIR_SLOT_LEASED, 0, generation,
+  uint64_t leased = weir__slot_word(WEIR_SLOT_LEASED, suspect, generation,
                                     weir__slot_lease(word) + 1);
   return weir__slot_move(slot, &word, leased) ? leased : 0;
 }

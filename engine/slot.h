@@ -10,7 +10,7 @@
  *   bits 32-63 lease: grows by one each time the slot is leased
  *
  *   EMPTY -> CONNECTING -> LEASED | IDLE | CLOSING
- *   IDLE -> LEASED | RESERVED | CLOSING
+ *   IDLE -> IDLE (suspect) | LEASED | RESERVED | CLOSING
  *   LEASED -> LEASED (handed over) | IDLE | RESERVED | CLOSING
  *   RESERVED -> IDLE | LEASED | CLOSING
  *   PARKED, STASIS: see the design of transactions; not entered yet
@@ -37,8 +37,11 @@ enum weir__slot_state {
   WEIR_SLOT_STATES
 };
 
-#define WEIR_SLOT_DOOMED 1u /* cleared or broken: never becomes idle again */
-#define WEIR_SLOT_INCALL 2u /* a call on the lease is running */
+#define WEIR_SLOT_DOOMED  1u /* cleared or broken: never becomes idle again */
+#define WEIR_SLOT_INCALL  2u /* a call on the lease is running */
+/* Idle: claimed as any other, but looked at before it is used.  With an owner: to
+ * be looked at before it is idle again. */
+#define WEIR_SLOT_SUSPECT 4u
 
 struct weir__pool;
 struct weir_drv_hconn;
@@ -121,7 +124,7 @@ static inline void weir__slot_set_session(struct weir__slot *slot,
 bool weir__slot_move(struct weir__slot *slot, uint64_t *expected, uint64_t to);
 
 /* IDLE -> LEASED with the next lease, if the slot is idle, of that generation
- * and not doomed.  Returns the new word or 0. */
+ * and not doomed; a suspect one stays so.  Returns the new word or 0. */
 uint64_t weir__slot_claim(struct weir__slot *slot, uint32_t generation);
 
 /* The owner's note that a lease begins: nothing has run, one use more. */

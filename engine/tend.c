@@ -10,9 +10,11 @@
 #include "dispatch.h"
 #include "engine.h"
 #include "growth.h"
+#include "probe.h"
 #include "remote.h"
 #include "session.h"
 #include "sys/clock.h"
+#include "upkeep.h"
 
 static struct weir__pool *of_task(struct weir__task *task) {
   return weir_container_of(task, struct weir__pool, tend_task);
@@ -20,65 +22,6 @@ static struct weir__pool *of_task(struct weir__task *task) {
 
 static struct weir__pool *of_timer(struct weir__timer *timer) {
   return weir_container_of(timer, struct weir__pool, tend_timer);
-}
-
-static bool above_min(struct weir__pool *pool) {
-  weir__mutex_lock(&pool->mu);
-  bool above =
-      pool->n_open - pool->n_closing > weir__pool_settings(pool)->min_pool_size;
-  weir__mutex_unlock(&pool->mu);
-  return above;
-}
-
-/* Looks at one slot and retires it if it has been idle too long or its session
- * has lived its time; returns when it wants to be looked at again.  The slot is
- * not reserved for the look: a lease in between changes the word, and the
- * retirement, one compare-and-swap from the word read first, then fails. */
-static uint64_t review(struct weir__pool *pool,
-                       struct weir__slot *slot,
-                       uint64_t now) {
-  uint64_t word = weir__load_seq_u64(&slot->word);
-  if (weir__slot_state(word) != WEIR_SLOT_IDLE) {
-    return WEIR_NEVER;
-  }
-  uint64_t expires = weir__load_relaxed_u64(&slot->expires);
-  uint64_t idle_end =
-      weir__clock_add(weir__load_relaxed_u64(&slot->idle_since),
-                      weir__pool_settings(pool)->idle_timeout_ns);
-  if (now >= expires || (now >= idle_end && above_min(pool))) {
-    (void)weir__growth_retire(slot, &word);
-    return WEIR_NEVER;
-  }
-  /* Idle too long but needed for Min Pool Size: only age is left to see. */
-  return idle_end > now && idle_end < expires ? idle_end : expires;
-}
-
-static uint64_t review_idle(struct weir__pool *pool, uint64_t now) {
-  uint64_t next = WEIR_NEVER;
-  for (uint32_t i = weir__bits_next(&pool->idle.bits, 0); i != WEIR_BITS_NONE;
-       i = weir__bits_next(&pool->idle.bits, i + 1)) {
-    uint64_t at = review(pool, weir__pool_slot(pool, i), now);
-    next = at < next ? at : next;
-  }
-  return next;
-}
-
-/* The next look at a pool whose connections have an end: leased ones may come
- * back at any time, so the span itself bounds the wait. */
-static uint64_t next_review(struct weir__pool *pool,
-                            uint64_t now,
-                            uint64_t next) {
-  const struct weir__settings *set = weir__pool_settings(pool);
-  uint64_t span = set->idle_timeout_ns < set->lifetime_ns ? set->idle_timeout_ns
-                                                          : set->lifetime_ns;
-  weir__mutex_lock(&pool->mu);
-  bool any = pool->n_open != 0;
-  weir__mutex_unlock(&pool->mu);
-  if (!any || span == WEIR_NEVER) {
-    return WEIR_NEVER;
-  }
-  uint64_t at = weir__clock_add(now, span);
-  return next < at ? next : at;
 }
 
 /* When the pause of connects for Min Pool Size is over. */
@@ -121,6 +64,16 @@ static void expire_connects(struct weir__pool *pool) {
   }
 }
 
+/* A look at every place, unless the next one has its time: most tendings are about
+ * places and waiters. */
+static bool is_due(struct weir__pool *pool, uint64_t now) {
+  weir__mutex_lock(&pool->mu);
+  bool due = pool->trimless || pool->review_asked;
+  pool->review_asked = false;
+  weir__mutex_unlock(&pool->mu);
+  return due || now >= pool->review_at;
+}
+
 static void tend(struct weir__pool *pool) {
   if (pool->buried) {
     return;
@@ -153,9 +106,14 @@ static void tend(struct weir__pool *pool) {
   if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
     weir__dispatch(pool, NULL); /* for idle.c */
   }
+  if (weir__exchange_acq_rel_u32(&pool->idle.suspects, 0) != 0) {
+    weir__probe_suspects(pool);
+  }
   weir__growth_fill(pool);
-  uint64_t at = next_review(pool, now, review_idle(pool, now));
-  at = earlier(at, refill_at(pool));
+  if (is_due(pool, now)) {
+    pool->review_at = weir__upkeep(pool, now);
+  }
+  uint64_t at = earlier(pool->review_at, refill_at(pool));
   at = earlier(at, patience_ends(pool, now));
   weir__reactor_timer(pool->engine->reactor, &pool->tend_timer, at);
 }

@@ -129,6 +129,10 @@ void fixture_take_stmt(struct fixture *f) {
   memset(&mock_of(f)->stmt, 0, sizeof mock_of(f)->stmt);
 }
 
+void fixture_take_ping(struct fixture *f) {
+  mock_of(f)->has &= ~WEIR_DRIVER_HAS_PING;
+}
+
 void fixture_open(struct fixture *f) {
   memset(f, 0, sizeof *f);
   open_engine(f);

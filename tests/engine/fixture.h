@@ -47,9 +47,10 @@ void fixture_open_foreign_virtual(struct fixture *f);
 void fixture_turn(const struct fixture *f);
 
 /* Has the engine believe that the mock lacks these WEIR_DRV_CAP_*, and
- * "weir.stmt" with no capability.  Before the first pool is opened. */
+ * "weir.stmt" and ping, which have no capability.  Before the first pool is opened. */
 void fixture_take_caps(struct fixture *f, uint64_t caps);
 void fixture_take_stmt(struct fixture *f);
+void fixture_take_ping(struct fixture *f);
 
 /* Shuts down at once; aborts the test unless that answers WEIR_OK. */
 void fixture_close(struct fixture *f);

@@ -122,3 +122,44 @@ Test(idle, says_when_there_is_no_memory, .timeout = 5) {
   }
   failing_alloc_restore();
 }
+
+/* A hint to a slot beyond what the pool needs at once is not followed. */
+Test(idle, follows_hints_below_the_packed_limit_only, .timeout = 10) {
+  static const uint32_t packed[] = {50, 51};
+  static const uint32_t first[] = {3, 50};
+  for (unsigned i = 0; i < 2; i++) {
+    open_full_pool();
+    cr_assert_eq(weir_release(leases[3]), WEIR_OK);
+    cr_assert_eq(weir_release(leases[50]), WEIR_OK);
+    for (uint32_t k = 0; k <= pool->idle.hint_mask; k++) {
+      atomic_store(&pool->idle.hints[k].index_plus_1, 51);
+    }
+    atomic_store(&pool->idle.packed, packed[i]);
+    struct weir__slot *slot = take(0);
+    cr_assert_eq(slot->index, first[i], "packed %u", packed[i]);
+    retire(slot);
+    fixture_close(&f);
+  }
+}
+
+Test(idle, marks_all_idle_slots_and_none_in_use, .timeout = 10) {
+  fixture_open(&f);
+  weir_h h = fixture_pool(&f, "Max Pool Size=3");
+  pool = weir__handle_find(h, WEIR_TYPE_POOL);
+  for (unsigned i = 0; i < 3; i++) {
+    leases[i] = fixture_acquire(&f, h);
+  }
+  cr_assert_eq(weir_release(leases[0]), WEIR_OK);
+  cr_assert_eq(weir_release(leases[1]), WEIR_OK);
+  struct mock_counts before = fixture_counts(&f);
+  weir__idle_suspect_all(pool);
+  /* The reactor looks at each once and finds them good. */
+  AWAIT_COUNT(&f, calls[MOCK_HEALTH], before.calls[MOCK_HEALTH] + 2);
+  AWAIT_STAT(h, idle, 2);
+  cr_assert_eq(fixture_stats(h).leased, 1);
+  for (unsigned i = 0; i < 3; i++) {
+    uint64_t word = atomic_load(&weir__pool_slot(pool, i)->word);
+    cr_assert_eq(weir__slot_flags(word) & WEIR_SLOT_SUSPECT, 0);
+  }
+  fixture_close(&f);
+}

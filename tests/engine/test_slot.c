@@ -20,9 +20,9 @@
 static const struct {
   uint32_t from;
   uint32_t to;
-} legal[] = {{E, C}, {C, C}, {C, L}, {C, I}, {C, X}, {I, L},
-             {I, R}, {I, X}, {L, L}, {L, I}, {L, R}, {L, X},
-             {R, R}, {R, I}, {R, L}, {R, X}, {X, E}};
+} legal[] = {{E, C}, {C, C}, {C, L}, {C, I}, {C, X}, {I, I},
+             {I, L}, {I, R}, {I, X}, {L, L}, {L, I}, {L, R},
+             {L, X}, {R, R}, {R, I}, {R, L}, {R, X}, {X, E}};
 
 static bool is_legal(uint32_t from, uint32_t to) {
   for (size_t i = 0; i < sizeof legal / sizeof legal[0]; i++) {
