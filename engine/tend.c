@@ -125,13 +125,13 @@ static void on_timer(struct weir__timer *timer) {
 static void on_task(struct weir__task *task) {
   struct weir__pool *pool = of_task(task);
   weir__store_seq_u32(&pool->tend_posted, 0);
+  pool->tend_timer.fire = on_timer; /* here, because it may be firing */
   tend(pool);
 }
 
 void weir__tend(struct weir__pool *pool) {
   if (weir__exchange_acq_rel_u32(&pool->tend_posted, 1) == 0) {
     pool->tend_task.run = on_task;
-    pool->tend_timer.fire = on_timer;
     weir__reactor_post(pool->engine->reactor, &pool->tend_task);
   }
 }
