@@ -63,7 +63,8 @@ enum weir__trust weir__acquire_trust(struct weir__pool *pool,
     return WEIR_TRUST_NONE;
   }
   uint64_t window = weir__pool_settings(pool)->probe_window_ns;
-  return weir__slot_flags(word) == 0 && now < weir__clock_add(rested, window)
+  return (weir__slot_flags(word) & WEIR_SLOT_SUSPECT) == 0 &&
+                 now < weir__clock_add(rested, window)
              ? WEIR_TRUST_FULL
              : WEIR_TRUST_LOOK;
 }

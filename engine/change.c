@@ -81,6 +81,7 @@ static int change(struct weir__pool *pool,
   }
   weir__mutex_lock(&pool->mu);
   int rc = swap_locked(pool, edit, fresh, err);
+  pool->review_asked = true; /* idle times and sizes may be others */
   weir__mutex_unlock(&pool->mu);
   if (rc != WEIR_OK) {
     weir__mem_free(fresh);

@@ -45,7 +45,7 @@ static bool is_spotless(const struct weir_drv_hconn *s) {
 
 /* It has been reset. */
 static enum step after_reset(const struct weir_drv_hconn *s) {
-  return weir__session_init_set(s) ? STEP_INIT : STEP_READY;
+  return weir__session_init_sql(s) != NULL ? STEP_INIT : STEP_READY;
 }
 
 static enum step eager_or_close(const struct weir_drv_hconn *s) {

@@ -210,7 +210,7 @@ static int32_t after(struct weir_drv_hconn *s, int32_t status);
 static int32_t start_init(struct weir_drv_hconn *s,
                           int32_t phase,
                           uint64_t deadline) {
-  const char *sql = weir__pool_settings(s->pool)->session_init;
+  const char *sql = weir__session_init_sql(s);
   struct weir_drv_exec_args args = {.struct_size = sizeof args,
                                     .deadline = deadline,
                                     .sql = {sql, strlen(sql)}};
@@ -226,7 +226,7 @@ static int32_t start_init(struct weir_drv_hconn *s,
 /* A connection has been opened.  It is ready for its first user when Session Init
  * has run, which belongs to the connect. */
 static int32_t connected(struct weir_drv_hconn *s) {
-  if (!s->initing && weir__session_init_set(s)) {
+  if (!s->initing && weir__session_init_sql(s) != NULL) {
     return start_init(s, WEIR_PHASE_CONNECT, s->connect_by);
   }
   if (s->initing && s->txn != WEIR_DRV_TXN_NONE) {

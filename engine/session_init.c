@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "session_init.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "pool.h"
 #include "sys/mem.h"
 
-bool weir__session_init_set(const struct weir_drv_hconn *session) {
-  const char *sql = weir__pool_settings(session->pool)->session_init;
-  return sql != NULL && sql[0] != '\0';
+const char *weir__session_init_sql(const struct weir_drv_hconn *session) {
+  const char *sql = weir__pool_options(session->pool)->settings.session_init;
+  return sql != NULL && sql[0] != '\0' ? sql : NULL;
 }
 
 static int write_text(struct weir_drv_hconn *s) {

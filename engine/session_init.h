@@ -9,15 +9,14 @@
 #ifndef WEIR_SESSION_INIT_H
 #define WEIR_SESSION_INIT_H
 
-#include <stdbool.h>
-
 #include "session.h"
 
 /* Longest that it may run after a reset; then the connection is closed. */
 #define WEIR_SESSION_INIT_LIMIT_NS (UINT64_C(5) * WEIR_NS_PER_S)
 
-/* Whether the session's pool has one. */
-bool weir__session_init_set(const struct weir_drv_hconn *session);
+/* Its text, with a NUL, or NULL.  It never changes while the pool is there, so it
+ * may be in use while the pool is reconfigured. */
+const char *weir__session_init_sql(const struct weir_drv_hconn *session);
 
 /* It has failed: its error becomes one that can be shown.  A statement that the
  * server refuses will be refused on every connection of the pool, so the error is

@@ -214,7 +214,6 @@ int weir__submit_acquire(struct weir__pool *pool,
 
 static void cancel_acquire(struct weir__entry *e) {
   struct weir__pool *pool = e->pool;
-  WEIR_POINT("op.cancel.locked", e);
   weir__mutex_lock(&pool->mu);
   bool left = weir__dispatch_leave_locked(pool, &e->waiter);
   pool->cancelled += left;
@@ -226,6 +225,7 @@ static void cancel_acquire(struct weir__entry *e) {
 }
 
 void weir__submit_cancel(struct weir__entry *entry) {
+  WEIR_POINT("op.cancel.locked", entry);
   if (entry->type == WEIR_OP_ACQUIRE) {
     cancel_acquire(entry);
   } else {

@@ -74,6 +74,7 @@ static void complete(struct weir_drv_hconn *s) {
 
 /* An answer that is on its way must not find somebody else's session. */
 static void leave(struct weir_drv_hconn *s) {
+  WEIR_POINT("submit.leave", s->slot);
   if (weir__remote_leave(s)) {
     complete(s);
   }

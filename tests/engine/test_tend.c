@@ -462,6 +462,31 @@ Test(tend, min_idle_survives_idleness, .timeout = 20) {
   fixture_close(&f);
 }
 
+static void change(weir_h pool, const char *text) {
+  cr_assert_eq(weir_pool_reconfigure(pool, text, strlen(text), &f.err), WEIR_OK,
+               "%s", f.err.message);
+}
+
+/* Those that may change act on connections that are idle already. */
+Test(tend, acts_on_settings_that_change, .timeout = 10) {
+  weir_h leases[4];
+  fixture_open_virtual(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=6;Connection Idle Timeout=0");
+  acquire_all(pool, leases, 4);
+  release_all(leases, 4);
+  fixture_sync(&f);
+  advance_by(100 * SECOND, 10);
+  cr_assert_eq(fixture_stats(pool).idle, 4);
+  change(pool, "Min Idle=5");
+  AWAIT_STAT(pool, idle, 5);
+  change(pool, "Keepalive Interval=10");
+  AWAIT_COUNT(&f, calls[MOCK_PING], 4);
+  change(pool, "Keepalive Interval=0;Min Idle=1;Connection Idle Timeout=60");
+  advance_by(SECOND, 66);
+  AWAIT_STAT(pool, idle, 1);
+  fixture_close(&f);
+}
+
 /* P13: with nothing open, and with nothing that could be surplus. */
 Test(tend, sets_no_timer_for_a_pool_with_nothing_to_trim, .timeout = 10) {
   static const unsigned mins[] = {0, 2};
