@@ -175,7 +175,7 @@ static void *own(void *arg) {
     if (stress_below(&o.random, 2) == 0) {
       cancel(o.ops[stress_below(&o.random, DEPTH)]);
     }
-    while (take_own(&o, stress_below(&o.random, 2) * 50 * STRESS_US)) {
+    while (take_own(&o, (int64_t)stress_below(&o.random, 2) * 50 * STRESS_US)) {
     }
     if (stress_below(&o.random, 64) == 0) {
       close_queue(&o);
@@ -279,6 +279,7 @@ static void disturb(struct stress_random *r) {
 }
 
 static void start(pthread_t *thread, void *(*run)(void *), long seed) {
+  /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number for the thread */
   if (pthread_create(thread, NULL, run, (void *)(uintptr_t)seed) != 0) {
     stress_broken("thread", WEIR_E_NOMEM);
   }
