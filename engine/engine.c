@@ -8,6 +8,7 @@
 #include "handle.h"
 #include "host.h"
 #include "log.h"
+#include "observe/counters.h"
 #include "pool.h"
 #include "queue.h"
 #include "registry.h"
@@ -245,6 +246,7 @@ void weir__engine_bury(struct weir__pool *pool) {
     at = &(*at)->next;
   }
   *at = pool->next;
+  weir__counters_keep(pool);
   pool->next = engine->limbo;
   engine->limbo = pool;
   weir__mutex_unlock(&engine->mu);

@@ -8,6 +8,7 @@
 #include "dispatch.h"
 #include "engine.h"
 #include "explain.h"
+#include "observe/counters.h"
 #include "op.h"
 #include "remote.h"
 #include "session.h"
@@ -148,8 +149,7 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
 static bool wants_connect(const struct weir__pool *pool) {
   uint32_t unclaimed = pool->n_connecting - pool->driving.n;
   return pool->waiting.n_submitted > unclaimed && !pool->no_places &&
-         pool->n_open < pool->max_now &&
-         pool->strategy->may_open(pool);
+         pool->n_open < pool->max_now && pool->strategy->may_open(pool);
 }
 
 /* Min Pool Size, a replacement for one that is to retire, or Min Idle.  Those that
@@ -383,7 +383,7 @@ void weir__growth_opened(struct weir_drv_hconn *session) {
   weir__remote_release(session);
   if (session->status == WEIR_DRV_DONE && session->usable) {
     weir__mutex_lock(&pool->mu);
-    pool->connects_ok++;
+    weir__counters_opened_locked(pool, session);
     weir__control_news_locked(pool);
     weir__mutex_unlock(&pool->mu);
     if ((weir__slot_flags(word) & WEIR_SLOT_DOOMED) == 0 &&
