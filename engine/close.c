@@ -37,6 +37,7 @@ static void unlink_closing(struct weir_drv_hconn *s) {
 static void finish(struct weir_drv_hconn *s, bool reset) {
   struct weir__slot *slot = s->slot;
   struct weir__pool *pool = s->pool;
+  bool opened = s->opened;
   unlink_closing(s);
   weir__remote_quiet(s);
   if (reset) {
@@ -49,6 +50,7 @@ static void finish(struct weir_drv_hconn *s, bool reset) {
   weir__session_free(s);
   weir__mutex_lock(&pool->mu);
   pool->sessions_closed++;
+  pool->disconnects += opened;
   weir__mutex_unlock(&pool->mu);
   weir__growth_emptied(slot);
 }

@@ -15,6 +15,7 @@
 #include "engine.h"
 #include "explain.h"
 #include "growth.h"
+#include "observe/counters.h"
 #include "op.h"
 #include "remote.h"
 #include "session.h"
@@ -59,7 +60,7 @@ static uint64_t lease_own(struct weir__pool *pool,
   struct weir__wakes wakes = {.n_asleep = 0};
   bool won = false;
   weir__mutex_lock(&pool->mu);
-  pool->connects_ok++;
+  weir__counters_opened_locked(pool, weir__slot_session(slot));
   weir__control_news_locked(pool);
   if (weir__waiter_state(w) == WEIR_WAITER_DRIVING &&
       weir__control_grants_locked(pool) && weir__slot_flags(word) == 0 &&

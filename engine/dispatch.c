@@ -232,6 +232,7 @@ int weir__dispatch_enqueue_locked(struct weir__pool *pool,
   }
   if (pool->waiting.n + pool->driving.n >=
       weir__pool_settings(pool)->max_waiters) {
+    pool->overloaded++;
     return WEIR_E_OVERLOADED;
   }
   weir__store_relaxed_u32(&w->state, WEIR_WAITER_WAITING);

@@ -8,6 +8,7 @@
 #include "handle.h"
 #include "host.h"
 #include "log.h"
+#include "observe/counters.h"
 #include "pool.h"
 #include "queue.h"
 #include "registry.h"
@@ -270,6 +271,7 @@ void weir__engine_bury(struct weir__pool *pool) {
   if (engine->limbo == NULL) {
     engine->limbo_end = &engine->limbo;
   }
+  weir__counters_keep(pool);
   *engine->limbo_end = pool;
   engine->limbo_end = &pool->next;
   weir__mutex_unlock(&engine->mu);

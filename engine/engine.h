@@ -48,7 +48,8 @@ struct weir__engine {
   struct weir__caller *turner;
   struct weir__queue *queues;      /* not yet ended; guarded by mu */
   struct weir__queue *queue_limbo; /* ended, to be freed; guarded by mu */
-  bool closing; /* guarded by mu: no pool is opened any more */
+  bool closing;              /* guarded by mu: no pool is opened any more */
+  struct weir_counters past; /* of pools buried; guarded by mu */
   struct weir__credential
       *credentials;        /* guarded by credential.c's mutex, as */
   bool credentials_closed; /* is this: none is opened any more */

@@ -8,6 +8,7 @@
 #include "dispatch.h"
 #include "engine.h"
 #include "explain.h"
+#include "observe/counters.h"
 #include "op.h"
 #include "remote.h"
 #include "session.h"
@@ -382,7 +383,7 @@ void weir__growth_opened(struct weir_drv_hconn *session) {
   weir__remote_release(session);
   if (session->status == WEIR_DRV_DONE && session->usable) {
     weir__mutex_lock(&pool->mu);
-    pool->connects_ok++;
+    weir__counters_opened_locked(pool, session);
     weir__control_news_locked(pool);
     weir__mutex_unlock(&pool->mu);
     if ((weir__slot_flags(word) & WEIR_SLOT_DOOMED) == 0 &&

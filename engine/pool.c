@@ -12,6 +12,7 @@
 #include "session.h"
 #include "strategy.h"
 #include "sys/assert.h"
+#include "sys/clock.h"
 #include "sys/mem.h"
 #include "sys/point.h"
 #include "tend.h"
@@ -249,6 +250,19 @@ static uint32_t state_of(const struct weir__pool *pool) {
                           : WEIR_POOL_OPEN;
 }
 
+/* Both lists are in order of their times. */
+static uint64_t oldest_wait(const struct weir__pool *pool) {
+  uint64_t now = weir__clock_now();
+  uint64_t since = now;
+  if (pool->waiting.first != NULL && pool->waiting.first->since < since) {
+    since = pool->waiting.first->since;
+  }
+  if (pool->driving.first != NULL && pool->driving.first->since < since) {
+    since = pool->driving.first->since;
+  }
+  return now - since;
+}
+
 static void tell_waits(const struct weir__waits *waits,
                        struct weir_pool_stats *out) {
   _Static_assert(sizeof out->wait_bucket == sizeof waits->bucket, "buckets");
@@ -273,6 +287,8 @@ void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   out->generation = weir__q_generation(weir__load_relaxed_u64(&pool->q));
   out->state = state_of(pool);
   out->cancelled = pool->cancelled;
+  out->overloaded = pool->overloaded;
+  out->oldest_wait_ns = oldest_wait(pool);
   tell_waits(&pool->waits, out);
   out->max_size = weir__pool_settings(pool)->max_pool_size;
   out->min_size = weir__pool_settings(pool)->min_pool_size;

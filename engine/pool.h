@@ -129,8 +129,11 @@ struct weir__pool {
   uint64_t connects_ok;
   uint64_t connects_failed;
   uint64_t sessions_closed;
+  uint64_t disconnects; /* of them, those that had been logged in */
+  uint64_t leases_over; /* as counters have told: observe/counters.c */
   uint64_t timeouts;
   uint64_t cancelled;
+  uint64_t overloaded;
   uint64_t handovers;
   struct weir__waits waits;     /* of those that were served */
   struct weir_error last_error; /* of the last connect that failed */

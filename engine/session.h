@@ -126,6 +126,7 @@ struct weir_drv_hconn {
   bool (*look)(struct weir_drv_hconn *session);
   bool reply_pending; /* reply_task will run: not to be freed before */
   bool closing;       /* close.c */
+  bool opened;        /* it has been logged in: observe/counters.c */
   bool reset;         /* tear streams down instead of closing them */
   struct weir_drv_hconn *next_closing;
   struct weir_drv_hconn **prev_closing;

@@ -15,7 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Ways in which pools and TDS drivers fail in the field (S), by chapter, and
 # reports of other drivers' users (R).
 NEEDED = (
-    [f"S{n}" for n in (159, 160)]                       # Z  connection strings
+    ["S30"]                                             # D  creation that fails
+    + [f"S{n}" for n in (115, 116, 119, 120)]           # R  counters
+    + [f"S{n}" for n in (159, 160)]                     # Z  connection strings
     + [f"S{n}" for n in (162, 164, 165, 166, 169)]      # AA packet boundaries
     + [f"S{n}" for n in (170, 172, 174, 176, 177, 178)] # BB attention
     + [f"S{n}" for n in (179, 181, 183, 185, 186)]      # CC routing, TLS

@@ -186,6 +186,21 @@ static void check_rest(void) {
   }
 }
 
+/* The counters, too, and those of the engine, which has had this pool only. */
+static void check_counters(weir_h engine) {
+  struct weir_counters c = {.struct_size = sizeof c};
+  struct weir_counters e = {.struct_size = sizeof e};
+  if (weir_pool_counters(pool, &c) != WEIR_OK ||
+      weir_engine_counters(engine, &e) != WEIR_OK ||
+      c.soft_connects != c.soft_disconnects ||
+      c.active_hard_connections != c.hard_connects - c.hard_disconnects ||
+      c.active_hard_connections != c.number_of_pooled_connections ||
+      c.number_of_free_connections != c.number_of_pooled_connections ||
+      c.soft_connects < atomic_load(&leases) || memcmp(&c, &e, sizeof c) != 0) {
+    broken("the counters do not add up", WEIR_E_FAIL);
+  }
+}
+
 static unsigned long count(_Atomic uint64_t *counter) {
   return (unsigned long)atomic_load(counter);
 }
@@ -209,6 +224,7 @@ int main(void) {
   }
   await_rest();
   check_rest();
+  check_counters(engine);
   struct weir_error err = {.struct_size = sizeof err};
   int rc = weir_engine_shutdown(engine, INT64_C(5000000000), &err);
   if (rc != WEIR_OK) {
