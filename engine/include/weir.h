@@ -779,9 +779,9 @@ WEIR_API int32_t weir_rollback_to(weir_h lease,
  * WEIR_PENDING, and then one completion for it appears in the queue it was given.
  * Exactly one, whatever happens: success, failure, time-out, weir_op_cancel(), the
  * end of the pool or of the engine.  The one exception is the end of the queue.
- * No memory of the caller is used after the call, and nothing is allocated: a
- * queue holds its capacity of operations from the start, each from its submission
- * until its completion was taken. */
+ * No memory of the caller is used after the call, and nothing is allocated but the
+ * words of an error: a queue holds its capacity of operations from the start, each
+ * from its submission until its completion was taken. */
 
 /* What a completion is of. */
 #define WEIR_OP_ACQUIRE     1
