@@ -40,6 +40,7 @@ static struct weir__queue *find_queue(weir_h handle,
   return queue;
 }
 
+/* NOLINTBEGIN(readability-non-const-parameter): it is written through a struct */
 int32_t weir_submit_acquire(weir_h handle,
                             int64_t timeout_ns,
                             weir_h queue_handle,
@@ -47,6 +48,7 @@ int32_t weir_submit_acquire(weir_h handle,
                             weir_h *out_lease,
                             weir_h *out_op,
                             struct weir_error *err) {
+  /* NOLINTEND(readability-non-const-parameter) */
   struct weir__caller *self;
   int rc = check_acquire(timeout_ns, out_lease, err);
   if (rc != WEIR_OK) {

@@ -64,7 +64,7 @@ struct weir__entry {
   bool cancelled; /* too late for the line; guarded by the pool's mutex */
   struct weir__task task;
   struct weir__timer timer; /* the reactor's */
-  uint64_t armed;           /* what the timer is set to; WEIR_NEVER: not set */
+  uint64_t armed; /* what it is set to, or about to be; WEIR_NEVER: not set */
 
   /* Others: whose request it is, and its number.  They stay while it is pinned. */
   uint64_t of_lease; /* 0: not known yet */

@@ -199,6 +199,49 @@ static void look(struct weir__entry *e, bool check) {
   }
 }
 
+/* A timer is never set later or cleared: it finds out, when it fires, whether
+ * there is an operation now and how long that has.  So one that is served before
+ * its time costs the reactor nothing.  `armed` is the time that the timer is set
+ * to, or is about to be by a task that is on its way. */
+static void on_time(struct weir__timer *timer) {
+  struct weir__entry *e = weir_container_of(timer, struct weir__entry, timer);
+  struct weir__queue *q = e->queue;
+  weir__mutex_lock(&q->mu);
+  bool taken = e->state == WEIR_ENTRY_TAKEN;
+  e->armed = WEIR_NEVER;
+  e->pins += taken;
+  weir__mutex_unlock(&q->mu);
+  if (taken) {
+    look(e, false);
+    weir__entry_unpin(e);
+  }
+}
+
+/* As armed says; if that becomes sooner meanwhile, another task is coming. */
+static void set_timer(struct weir__entry *e) {
+  struct weir__queue *q = e->queue;
+  weir__mutex_lock(&q->mu);
+  uint64_t at = e->armed;
+  weir__mutex_unlock(&q->mu);
+  if (at != WEIR_NEVER) {
+    e->timer.fire = on_time;
+    weir__reactor_timer(q->engine->reactor, &e->timer, at);
+  }
+}
+
+void weir__entry_timer(struct weir__entry *entry, uint64_t at) {
+  struct weir__queue *q = entry->queue;
+  weir__mutex_lock(&q->mu);
+  bool sooner = at < entry->armed;
+  if (sooner) {
+    entry->armed = at;
+  }
+  weir__mutex_unlock(&q->mu);
+  if (sooner) {
+    set_timer(entry);
+  }
+}
+
 static void run_look(struct weir__task *task) {
   struct weir__entry *e = weir_container_of(task, struct weir__entry, task);
   struct weir__queue *q = e->queue;
@@ -210,6 +253,7 @@ static void run_look(struct weir__task *task) {
   e->check = false;
   e->pins += pin;
   weir__mutex_unlock(&q->mu);
+  set_timer(e);
   if (state == WEIR_ENTRY_DROPPED) {
     release_dropped(q, e);
   } else if (state == WEIR_ENTRY_TAKEN) {
@@ -244,38 +288,8 @@ void weir__entry_arm(struct weir__entry *entry, uint64_t at) {
   struct weir__queue *q = entry->queue;
   weir__mutex_lock(&q->mu);
   if (at < entry->armed) {
+    entry->armed = at; /* now: the next operation need not ask again */
     weir__entry_task_locked(q, entry);
   }
   weir__mutex_unlock(&q->mu);
-}
-
-/* A timer is never set later or cleared: it finds out, when it fires, whether
- * there is an operation now and how long that has.  So one that is served before
- * its time costs the reactor nothing. */
-static void on_time(struct weir__timer *timer) {
-  struct weir__entry *e = weir_container_of(timer, struct weir__entry, timer);
-  struct weir__queue *q = e->queue;
-  weir__mutex_lock(&q->mu);
-  bool taken = e->state == WEIR_ENTRY_TAKEN;
-  e->armed = WEIR_NEVER;
-  e->pins += taken;
-  weir__mutex_unlock(&q->mu);
-  if (taken) {
-    look(e, false);
-    weir__entry_unpin(e);
-  }
-}
-
-void weir__entry_timer(struct weir__entry *entry, uint64_t at) {
-  struct weir__queue *q = entry->queue;
-  weir__mutex_lock(&q->mu);
-  bool sooner = at < entry->armed;
-  if (sooner) {
-    entry->armed = at;
-  }
-  weir__mutex_unlock(&q->mu);
-  if (sooner) {
-    entry->timer.fire = on_time;
-    weir__reactor_timer(q->engine->reactor, &entry->timer, at);
-  }
 }

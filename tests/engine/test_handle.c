@@ -138,3 +138,41 @@ Test(handle, is_taken_by_one_of_many, .timeout = 20) {
     (void)pthread_join(threads[i], NULL);
   }
 }
+
+/* ------------------------------------------------------ reserved indices */
+
+Test(handle, of_a_reserved_index_is_good_while_it_is_armed, .timeout = 5) {
+  uint32_t index = 0;
+  int object = 0;
+  uint64_t last = 0;
+  cr_assert_eq(weir__handle_reserve(WEIR_TYPE_OP, &index), 0);
+  for (int i = 0; i < 10; i++) {
+    uint64_t h = weir__handle_arm(WEIR_TYPE_OP, index, &object);
+    cr_assert_neq(h, last);
+    cr_assert_null(weir__handle_find(last, WEIR_TYPE_OP));
+    cr_assert_eq(weir__handle_find(h, WEIR_TYPE_OP), &object);
+    cr_assert_null(weir__handle_find(h, WEIR_TYPE_QUEUE));
+    weir__handle_disarm(WEIR_TYPE_OP, index);
+    cr_assert_null(weir__handle_find(h, WEIR_TYPE_OP));
+    last = h;
+  }
+  weir__handle_unreserve(WEIR_TYPE_OP, index);
+}
+
+Test(handle, of_a_reserved_index_is_nobody_elses, .timeout = 5) {
+  enum {
+    N = 100
+  };
+  uint32_t mine[N];
+  uint64_t theirs = 0;
+  int object = 0;
+  for (unsigned i = 0; i < N; i++) {
+    cr_assert_eq(weir__handle_reserve(WEIR_TYPE_OP, &mine[i]), 0);
+  }
+  cr_assert_eq(weir__handle_new(WEIR_TYPE_OP, &object, &theirs), 0);
+  for (unsigned i = 0; i < N; i++) {
+    cr_assert_neq((uint32_t)(theirs >> 32) & (WEIR_HANDLE_MAX - 1), mine[i]);
+    weir__handle_unreserve(WEIR_TYPE_OP, mine[i]);
+  }
+  cr_assert_eq(weir__handle_take(theirs, WEIR_TYPE_OP), &object);
+}

@@ -696,6 +696,28 @@ Test(submit_acquire, is_told_of_the_end_of_its_engine, .timeout = 10) {
   cr_assert_eq(doing_join(&d), WEIR_OK);
 }
 
+/* The grant is decided when the engine ends: it comes, and must be given back. */
+Test(submit_acquire, granted_before_its_engine_ends_brings_the_lease) {
+  struct doing releasing;
+  struct doing ending;
+  fixture_open(&f);
+  gates_install();
+  start_busy("", 1);
+  (void)wait_for(WEIR_TIMEOUT_NEVER, 1);
+  gate_watch("shut.batch.locked");
+  gate_hold("submit.decided.locked");
+  doing_start(&releasing, release_lease, held);
+  cr_assert_eq(gate_wait_reached("submit.decided.locked", 1), 0);
+  doing_start(&ending, shut_down, f.engine);
+  cr_assert_eq(gate_wait_reached("shut.batch.locked", 1), 0);
+  gate_open("submit.decided.locked");
+  held = take_one(&f, queue, 1, WEIR_OK).lease;
+  give_back();
+  cr_assert_eq(doing_join(&releasing), WEIR_OK);
+  cr_assert_eq(doing_join(&ending), WEIR_OK);
+  gates_restore();
+}
+
 /* ---------------------------------------------------------------- statistics */
 
 Test(submit_acquire, notes_how_long_both_kinds_waited, .timeout = 5) {

@@ -126,7 +126,9 @@ static void finish(void *arg) {
   }
 }
 
-static void makes_no_system_call(int (*before)(void *), void (*warm)(void *)) {
+static void makes_no_system_call(const char *name,
+                                 int (*before)(void *),
+                                 void (*warm)(void *)) {
   struct warm w = {.engine = 0};
   struct count_calls_result found = {.calls = 1};
   const struct count_calls what = {
@@ -134,7 +136,7 @@ static void makes_no_system_call(int (*before)(void *), void (*warm)(void *)) {
   CHECK(count_system_calls(&what, &found) == 0);
   CHECK(found.calls == 0);
   if (found.calls != 0) {
-    (void)fprintf(stderr, "the first is number %lld\n",
+    (void)fprintf(stderr, "%s: the first is number %lld\n", name,
                   (long long)found.shown[0]);
   }
 }
@@ -177,10 +179,10 @@ static void sees_a_cold_one(void) {
 
 int main(void) {
   /* The system calls first: they fork, and no thread is there yet. */
-  makes_no_system_call(prepare, run);
-  makes_no_system_call(prepare_deep, run_deep);
-  makes_no_system_call(prepare_submitted, run_submitted);
-  makes_no_system_call(prepare_submitted, run_waiting);
+  makes_no_system_call("warm", prepare, run);
+  makes_no_system_call("deep", prepare_deep, run_deep);
+  makes_no_system_call("submitted", prepare_submitted, run_submitted);
+  makes_no_system_call("waiting", prepare_submitted, run_waiting);
   makes_no_allocation(prepare, run);
   makes_no_allocation(prepare_deep, run_deep);
   makes_no_allocation(prepare_submitted, run_submitted);

@@ -175,7 +175,7 @@ static void *own(void *arg) {
     if (stress_below(&o.random, 2) == 0) {
       cancel(o.ops[stress_below(&o.random, DEPTH)]);
     }
-    while (take_own(&o, stress_below(&o.random, 2) * 50 * STRESS_US)) {
+    while (take_own(&o, (int64_t)stress_below(&o.random, 2) * 50 * STRESS_US)) {
     }
     if (stress_below(&o.random, 64) == 0) {
       close_queue(&o);
@@ -279,6 +279,7 @@ static void disturb(struct stress_random *r) {
 }
 
 static void start(pthread_t *thread, void *(*run)(void *), long seed) {
+  /* NOLINTNEXTLINE(performance-no-int-to-ptr): a number for the thread */
   if (pthread_create(thread, NULL, run, (void *)(uintptr_t)seed) != 0) {
     stress_broken("thread", WEIR_E_NOMEM);
   }
@@ -315,6 +316,20 @@ static void check_rest(void) {
   } while (s.connecting + s.reserved + s.closing + s.leased + s.waiters != 0);
   if (s.acquired != s.released || s.empty + s.idle != s.max_size) {
     stress_broken("the pool does not add up", WEIR_E_FAIL);
+  }
+}
+
+/* After all that an idle connection is still had without waiting. */
+static void check_inline(void) {
+  weir_h lease = 0;
+  int rc = weir_acquire(atomic_load(&pool), STRESS_PATIENCE_NS, &lease, NULL);
+  if (rc != WEIR_OK || weir_release(lease) != WEIR_OK) {
+    stress_broken("the last acquire", rc);
+  }
+  rc =
+      weir_submit_acquire(atomic_load(&pool), 0, shared, 0, &lease, NULL, NULL);
+  if (rc != WEIR_OK || weir_release(lease) != WEIR_OK) {
+    stress_broken("the last submission", rc);
   }
 }
 
@@ -355,6 +370,7 @@ int main(void) {
   atomic_store(&stop_taking, 1);
   join(takers, SHARED);
   check_rest();
+  check_inline();
   int rc = weir_engine_shutdown(engine, 5 * STRESS_S, &err);
   if (rc != WEIR_OK) {
     stress_broken(err.message, rc);
@@ -365,6 +381,6 @@ int main(void) {
       "queue\n1 passed, 0 failed\n",
       seed, told(&leases), told(&inlined), told(&accepted), told(&ended[0]),
       told(&ended[1]), told(&ended[2]), told(&ended[3]), told(&abandoned));
-  return told(&inlined) == 0 || told(&ended[0]) == 0 || told(&ended[1]) == 0 ||
-         told(&ended[2]) == 0 || told(&ended[3]) == 0 || told(&abandoned) == 0;
+  return told(&ended[0]) == 0 || told(&ended[1]) == 0 || told(&ended[2]) == 0 ||
+         told(&ended[3]) == 0 || told(&abandoned) == 0;
 }
