@@ -201,35 +201,61 @@ bool weir__engine_adopt(struct weir__engine *engine, struct weir__pool *pool) {
   bool open = !engine->closing;
   if (open) {
     pool->next = engine->pools;
+    pool->link = &engine->pools;
+    if (pool->next != NULL) {
+      pool->next->link = &pool->next;
+    }
     engine->pools = pool;
   }
   weir__mutex_unlock(&engine->mu);
   return open;
 }
 
+static bool is_let_go(const struct weir__pool *pool) {
+  return weir__load_seq_u32(&pool->tend_posted) == 0 &&
+         weir__load_seq_u32(&pool->stirs) == 0 &&
+         weir__load_acquire_u32(&pool->entries) == 0;
+}
+
+/* The oldest that only a caller could still hold; only this thread takes from the
+ * list. */
+static struct weir__pool **oldest(struct weir__engine *engine) {
+  weir__mutex_lock(&engine->mu);
+  struct weir__pool **at = &engine->limbo;
+  while (*at != NULL && !is_let_go(*at)) {
+    at = &(*at)->next;
+  }
+  weir__mutex_unlock(&engine->mu);
+  return at;
+}
+
 /* Frees the buried pools that no call can hold any more.  Reactor thread: a pool
  * is tended to there, so none of them is being looked at.  A weir_engine_turn()
  * that runs this holds none; another caller that leads may hold the one it waits
- * for. */
+ * for.  It goes up to the first that a caller may hold, who may hold those after it, too: so the
+ * end of many pools is not quadratic. */
 static void clear_limbo(struct weir__engine *engine) {
-  weir__mutex_lock(&engine->mu);
-  struct weir__pool *pool = engine->limbo;
-  engine->limbo = NULL;
-  weir__mutex_unlock(&engine->mu);
-  while (pool != NULL) {
-    struct weir__pool *next = pool->next;
-    if (weir__caller_count(pool->retired, NULL, engine->turner) == 0 &&
-        weir__load_seq_u32(&pool->tend_posted) == 0 &&
-        weir__load_seq_u32(&pool->stirs) == 0 &&
-        weir__load_acquire_u32(&pool->entries) == 0) {
-      weir__pool_free(pool);
-    } else {
-      weir__mutex_lock(&engine->mu);
-      pool->next = engine->limbo;
-      engine->limbo = pool;
-      weir__mutex_unlock(&engine->mu);
+  for (;;) {
+    struct weir__pool **at = oldest(engine);
+    struct weir__pool *pool = *at;
+    if (pool == NULL ||
+        weir__caller_count(pool->retired, NULL, engine->turner) != 0) {
+      return;
     }
-    pool = next;
+    weir__mutex_lock(&engine->mu);
+    *at = pool->next;
+    if (pool->next == NULL) {
+      engine->limbo_end = at;
+    }
+    weir__mutex_unlock(&engine->mu);
+    weir__pool_free(pool);
+  }
+}
+
+static void unlink_locked(struct weir__pool *pool) {
+  *pool->link = pool->next;
+  if (pool->next != NULL) {
+    pool->next->link = pool->link;
   }
 }
 
@@ -239,14 +265,13 @@ void weir__engine_bury(struct weir__pool *pool) {
   clear_limbo(engine);
   pool->retired = weir__caller_retire();
   weir__mutex_lock(&engine->mu);
-  struct weir__pool **at = &engine->pools;
-  while (*at != pool) {
-    WEIR_ASSERT(*at != NULL);
-    at = &(*at)->next;
+  unlink_locked(pool);
+  pool->next = NULL;
+  if (engine->limbo == NULL) {
+    engine->limbo_end = &engine->limbo;
   }
-  *at = pool->next;
-  pool->next = engine->limbo;
-  engine->limbo = pool;
+  *engine->limbo_end = pool;
+  engine->limbo_end = &pool->next;
   weir__mutex_unlock(&engine->mu);
   weir__engine_note_end(engine);
 }

@@ -41,7 +41,9 @@ struct weir__engine {
   struct weir__mutex mu;     /* rank ENGINE */
   struct weir__pool *pools;  /* every pool not yet buried; guarded by mu */
   struct weir__engine *next; /* in the process's list */
-  struct weir__pool *limbo;  /* buried, to be freed; guarded by mu */
+  struct weir__pool *limbo;  /* buried, to be freed, the oldest first; guarded
+                              * by mu */
+  struct weir__pool **limbo_end; /* where the next one goes */
   /* Whoever is inside weir_engine_turn(), running the loop; the reactor's. */
   struct weir__caller *turner;
   struct weir__queue *queues;      /* not yet ended; guarded by mu */

@@ -150,6 +150,7 @@ struct weir__pool {
   uint32_t references;
   struct weir__pool *next_in_bucket;
   struct weir__pool *next;  /* in the engine's list; guarded by its mutex */
+  struct weir__pool **link; /* what points to it there; likewise */
   uint64_t retired;         /* epoch of destruction */
   _Atomic uint32_t entries; /* of queues that know it (queue.h) */
 

@@ -806,7 +806,8 @@ struct weir_completion {
 };
 
 /* Makes a queue of completions.  capacity: most operations at a time, submitted
- * and not yet taken, 1 to 65536.  Returns WEIR_E_HANDLE, WEIR_E_ARG,
+ * and not yet taken, 1 to 65536, of less than 300 bytes each; a process can have
+ * 131,072 of them (WEIR_E_SPACE beyond).  Returns WEIR_E_HANDLE, WEIR_E_ARG,
  * WEIR_E_NOMEM, WEIR_E_SPACE, WEIR_E_CLOSED, WEIR_E_FAIL (no descriptor).
  * Owns: *out_queue until weir_queue_close(); the end of the engine ends it too.
  * Does not block. */
@@ -816,13 +817,16 @@ WEIR_API int32_t weir_queue_open(weir_h engine,
                                  struct weir_error *err);
 
 /* Ends a queue.  Its acquires that still wait are given up and leases that nobody
- * took are released; statements that run are cancelled and their leases remain
- * their users'.  A weir_queue_take() that waits answers WEIR_E_CLOSED.  Returns
+ * took are released, soon after; statements that run are cancelled and their
+ * leases remain their users'.  A weir_queue_take() that waits answers
+ * WEIR_E_CLOSED.  Its descriptor is closed: take it out of poll sets first.
+ * Returns
  * WEIR_OK or WEIR_E_HANDLE.  Does not block. */
 WEIR_API int32_t weir_queue_close(weir_h queue);
 
-/* Writes the descriptor that is readable while a completion can be taken, and
- * after weir_queue_wake(), to *out_fd.  It is the queue's: only to be polled.
+/* Writes the descriptor that is readable exactly while a completion can be taken
+ * or a weir_queue_wake() has not been answered, to *out_fd.  It is the queue's:
+ * only to be polled, never read, written or closed.
  * Returns WEIR_E_HANDLE, WEIR_E_ARG.  Does not block. */
 WEIR_API int32_t weir_queue_fd(weir_h queue, int64_t *out_fd);
 
@@ -839,16 +843,18 @@ WEIR_API int32_t weir_queue_take(weir_h queue,
                                  struct weir_completion *out,
                                  struct weir_error *err);
 
-/* Has one weir_queue_take(), present or next, answer WEIR_E_CANCELLED unless a
- * completion is there.  Returns WEIR_OK or WEIR_E_HANDLE.  Does not block. */
+/* Has one weir_queue_take(), present or next, answer WEIR_E_CANCELLED, as soon as
+ * one finds no completion; completions go first.  Each call is answered once.
+ * Returns WEIR_OK or WEIR_E_HANDLE.  Does not block. */
 WEIR_API int32_t weir_queue_wake(weir_h queue);
 
 /* weir_acquire() that does not wait.  WEIR_OK: *out_lease is there, an idle
  * connection.  WEIR_PENDING: *out_op (optional) may be cancelled; the completion
  * brings the lease.  Waits in the same line as blocking callers; what has to be
- * opened is opened by the reactor.  Returns what weir_acquire() does, and
- * WEIR_E_BUSY (the queue is full: take completions first); queue must be of the
- * same engine. */
+ * opened is opened by the reactor.  With timeout_ns 0 it never waits.  Another
+ * thread may take the completion before this has returned.  Returns what
+ * weir_acquire() does, and WEIR_E_BUSY (the queue is full: take completions
+ * first); WEIR_E_ARG if the queue is of another engine. */
 WEIR_API int32_t weir_submit_acquire(weir_h pool,
                                      int64_t timeout_ns,
                                      weir_h queue,

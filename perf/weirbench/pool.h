@@ -26,8 +26,9 @@ struct pool_counts {
    * libraries that do not tell, leave these 0. */
   uint64_t waits;                     /* that were served */
   uint64_t wait_bucket[POOL_BUCKETS]; /* [i]: below 1 us << i */
-  uint64_t wait_max_ns;               /* the longest ever */
-  uint64_t overtakes;                 /* leases taken past a waiter */
+  uint64_t wait_sum_ns;
+  uint64_t wait_max_ns; /* the longest ever */
+  uint64_t overtakes;   /* leases taken past a waiter */
 };
 
 enum pool_result {

@@ -175,6 +175,7 @@ static void add_stats(struct pool_counts *to, const struct weir_pool_stats *s) {
   to->connects += s->connects_begun;
   to->timeouts += s->timeouts;
   to->waits += s->wait_count;
+  to->wait_sum_ns += s->wait_sum_ns;
   to->overtakes += s->overtakes;
   to->wait_max_ns =
       s->wait_max_ns > to->wait_max_ns ? s->wait_max_ns : to->wait_max_ns;

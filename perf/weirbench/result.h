@@ -33,6 +33,7 @@ struct result {
   uint64_t timeouts;
   /* What the pool says of itself in this pass: 0 waits if it does not. */
   uint64_t granted_waits;
+  double granted_mean;
   uint64_t granted_p50;
   uint64_t granted_p99;
   uint64_t granted_max;
@@ -44,6 +45,7 @@ struct result {
   uint32_t waiters_max;
   uint64_t waits; /* acquires that slept, of observed_ops */
   uint64_t observed_ops;
+  double wait_mean;
   uint64_t wait_p50;
   uint64_t wait_p99;
   uint64_t wait_max;

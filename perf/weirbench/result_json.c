@@ -64,13 +64,14 @@ static void counts(FILE *to, const struct result *r) {
 
 static void wait_times(FILE *to,
                        const char *name,
+                       double mean,
                        uint64_t p50,
                        uint64_t p99,
                        uint64_t max) {
   (void)fprintf(to,
-                "\"%s\":{\"p50\":%" PRIu64 ",\"p99\":%" PRIu64
+                "\"%s\":{\"mean\":%.0f,\"p50\":%" PRIu64 ",\"p99\":%" PRIu64
                 ",\"max\":%" PRIu64 "},",
-                name, p50, p99, max);
+                name, mean, p50, p99, max);
 }
 
 /* As the granter stamped them where it tells, else as the callers did. */
@@ -81,11 +82,14 @@ static void waits(FILE *to, const struct result *r) {
                 ",\"observed_ops\":%" PRIu64 ",",
                 r->waiters_max, r->waits, r->observed_ops);
   if (granted) {
-    wait_times(to, "wait_ns", r->granted_p50, r->granted_p99, r->granted_max);
+    wait_times(to, "wait_ns", r->granted_mean, r->granted_p50, r->granted_p99,
+               r->granted_max);
   } else {
-    wait_times(to, "wait_ns", r->wait_p50, r->wait_p99, r->wait_max);
+    wait_times(to, "wait_ns", r->wait_mean, r->wait_p50, r->wait_p99,
+               r->wait_max);
   }
-  wait_times(to, "caller_wait_ns", r->wait_p50, r->wait_p99, r->wait_max);
+  wait_times(to, "caller_wait_ns", r->wait_mean, r->wait_p50, r->wait_p99,
+             r->wait_max);
   (void)fprintf(to,
                 "\"wait_by\":\"%s\",\"utilisation\":%.4f,\"overtakes\":%" PRIu64
                 ",\"caller_overtakes\":%" PRIu64 "}\n",

@@ -50,7 +50,7 @@ struct workload {
   /* Each of "connections" is a thread: "threads" is the same. */
   bool thread_each;
 
-  /* Callers, and acquires of one iteration: at least one for each caller. */
+  /* Callers; acquires of one iteration, which they share. */
   uint32_t (*workers)(const struct params *params);
   uint64_t (*ops)(const struct params *params);
 

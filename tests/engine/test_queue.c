@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <sched.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
@@ -383,6 +385,29 @@ Test(queue, ends_with_its_engine, .timeout = 5) {
   fixture_close(&f);
   cr_assert_eq(taker_join(&takers[0]), WEIR_E_CLOSED);
   cr_assert_eq(take_none(queue), WEIR_E_HANDLE);
+}
+
+/* In a forked child the parent's queue is nobody's. */
+static int inspect_child(weir_h queue, int fd) {
+  if (take_none(queue) != WEIR_E_FORK || weir_forget_after_fork() != WEIR_OK) {
+    return 1;
+  }
+  return fcntl(fd, F_GETFD) == -1 && take_none(queue) == WEIR_E_HANDLE ? 0 : 2;
+}
+
+Test(queue, leaves_no_descriptor_to_a_forked_child, .timeout = 10) {
+  int status = -1;
+  fixture_open(&f);
+  weir_h queue = queue_of(&f, 1);
+  int fd = fd_of(queue);
+  pid_t child = fork();
+  if (child == 0) {
+    _exit(inspect_child(queue, fd));
+  }
+  cr_assert_eq(waitpid(child, &status, 0), child);
+  cr_assert_eq(status, 0);
+  cr_assert_eq(take_none(queue), WEIR_E_TIMEOUT);
+  fixture_close(&f);
 }
 
 /* ---------------------------------------------------------------- arguments */

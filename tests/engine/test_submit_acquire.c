@@ -337,6 +337,44 @@ Test(submit_acquire, waits_for_a_place_that_closes, .timeout = 5) {
   fixture_close(&f);
 }
 
+Test(submit_acquire, waits_while_its_pool_is_paused, .timeout = 5) {
+  fixture_open(&f);
+  pool = fixture_pool(&f, "Max Pool Size=2");
+  queue = queue_of(&f, 2);
+  cr_assert_eq(weir_pool_pause(pool), WEIR_OK);
+  (void)wait_for(WEIR_TIMEOUT_NEVER, 1);
+  (void)wait_for(WEIR_TIMEOUT_NEVER, 2);
+  fixture_sync(&f);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 0);
+  cr_assert_eq(weir_pool_resume(pool), WEIR_OK);
+  (void)take_one(&f, queue, 1, WEIR_OK);
+  (void)take_one(&f, queue, 2, WEIR_OK);
+  fixture_close(&f);
+}
+
+static int drain_pool(weir_h handle) {
+  return weir_pool_drain(handle, WEIR_TIMEOUT_NEVER, NULL);
+}
+
+/* Those in line are served, and nobody else is let in. */
+Test(submit_acquire, is_served_by_a_pool_that_drains, .timeout = 5) {
+  struct doing d;
+  weir_h none = 0;
+  fixture_open(&f);
+  start_busy("", 2);
+  (void)wait_for(WEIR_TIMEOUT_NEVER, 1);
+  doing_start(&d, drain_pool, pool);
+  AWAIT_STAT(pool, state, WEIR_POOL_DRAINING);
+  cr_assert_eq(weir_submit_acquire(pool, S, queue, 2, &none, NULL, &f.err),
+               WEIR_E_CLOSED);
+  cr_assert_not_null(strstr(f.err.message, "draining"));
+  give_back();
+  take_lease(1);
+  give_back();
+  cr_assert_eq(doing_join(&d), WEIR_OK);
+  fixture_close(&f);
+}
+
 /* --------------------------------------------------------- checking grants */
 
 #define DEAD_ONCE "Probe Window=0;Mock Script Text=\"health 1: dead\""

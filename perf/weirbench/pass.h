@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* pass.h - the passes of a trial, and what they share. */
+#ifndef WEIRBENCH_PASS_H
+#define WEIRBENCH_PASS_H
+
+#include "trial.h"
+
+/* Over all workers, of one iteration. */
+struct sums {
+  uint64_t done;
+  uint64_t timeouts;
+  int64_t held_ns;
+};
+
+/* Sets what the workers do in the next iterations: ops acquires, shared evenly.
+ * stamps: room for as many, or NULL. */
+void pass_deal(struct stage *stage,
+               enum pass pass,
+               uint64_t ops,
+               struct stamp *stamps);
+
+/* Before an iteration: the workload's part, and fresh counts.  Returns 0, or -1
+ * with stage->fault. */
+int pass_prepare(struct stage *stage);
+
+/* One iteration that is not measured.  Returns as pass_prepare(). */
+int pass_warm_up(struct stage *stage);
+
+/* After an iteration: takes a worker's failure, if there was one, for the
+ * stage's.  Returns -1 if there was any. */
+int pass_verdict(struct stage *stage);
+
+struct sums pass_sums(const struct stage *stage);
+
+/* Tells how many iterations of the trial are done. */
+void pass_tell(const struct trial *trial, uint32_t done);
+
+/* The passes, on an open stage: fill in their part of *out.  Return 0, or -1 with
+ * stage->fault. */
+int pass_plain(const struct trial *trial,
+               struct stage *stage,
+               struct result *out);
+int pass_observed(const struct trial *trial,
+                  struct stage *stage,
+                  struct result *out);
+
+#endif

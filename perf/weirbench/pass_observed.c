@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* The observed pass: waits, allocations, utilisation. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "pass.h"
+
+/* Acquires of one iteration that are stamped at most. */
+#define STAMPS_MAX (UINT64_C(1) << 18)
+
+struct observed {
+  struct histogram *wait;
+  struct stamp *stamps; /* room for ops */
+  uint64_t ops;
+  uint64_t done;
+  uint64_t allocs;
+  uint64_t frees;
+  int64_t held_ns;
+  int64_t wall_ns;
+};
+
+/* The stamps of all workers, moved to the beginning of the room. */
+static uint64_t gather(const struct stage *stage, struct stamp *room) {
+  uint64_t n = 0;
+  for (uint32_t i = 0; i < stage->n_workers; i++) {
+    const struct worker *w = &stage->workers[i];
+    memmove(room + n, w->stamps, (size_t)w->n_stamps * sizeof *room);
+    n += w->n_stamps;
+  }
+  return n;
+}
+
+static int observed_iteration(struct stage *stage,
+                              struct observed *sum,
+                              struct observation *seen,
+                              struct result *out) {
+  if (pass_prepare(stage) != 0) {
+    return -1;
+  }
+  alloc_count(true);
+  sum->wall_ns += stage->workload->body(stage);
+  alloc_count(false);
+  struct alloc_counts allocs = alloc_read();
+  sum->allocs += allocs.allocs;
+  sum->frees += allocs.frees;
+  sum->done += pass_sums(stage).done;
+  sum->held_ns += pass_sums(stage).held_ns;
+  observe(sum->stamps, gather(stage, sum->stamps), seen);
+  histogram_merge(sum->wait, &seen->wait);
+  out->overtakes += seen->overtakes;
+  out->waiters_max = seen->waiters_max > out->waiters_max ? seen->waiters_max
+                                                          : out->waiters_max;
+  return pass_verdict(stage);
+}
+
+static void finish_observed(const struct trial *trial,
+                            const struct observed *sum,
+                            struct result *out) {
+  double ops = sum->done == 0 ? 1 : (double)sum->done;
+  double room = (double)trial->params.v[PARAM_MAX_POOL] * (double)sum->wall_ns;
+  out->observed_ops = sum->done;
+  out->allocs_per_op = (double)sum->allocs / ops;
+  out->frees_per_op = (double)sum->frees / ops;
+  out->waits = sum->wait->count;
+  out->wait_mean = histogram_mean(sum->wait);
+  out->wait_p50 = histogram_at(sum->wait, 500);
+  out->wait_p99 = histogram_at(sum->wait, 990);
+  out->wait_max = sum->wait->max;
+  out->utilisation = room > 0 ? (double)sum->held_ns / room : 0;
+}
+
+static int observe_all(const struct trial *trial,
+                       struct stage *stage,
+                       struct observed *sum,
+                       struct result *out) {
+  struct observation *seen = calloc(1, sizeof *seen);
+  int rc = seen == NULL ? -1 : 0;
+  pass_deal(stage, PASS_OBSERVED, sum->ops, sum->stamps);
+  for (uint32_t i = 0; i < trial->observed && rc == 0; i++) {
+    pass_tell(trial, trial->iterations + i);
+    rc = observed_iteration(stage, sum, seen, out);
+  }
+  free(seen);
+  return rc;
+}
+
+int pass_observed(const struct trial *trial,
+                  struct stage *stage,
+                  struct result *out) {
+  struct observed sum = {0};
+  uint64_t ops = trial->workload->ops(&trial->params);
+  sum.ops = ops < STAMPS_MAX ? ops : STAMPS_MAX;
+  sum.wait = calloc(1, sizeof *sum.wait);
+  sum.stamps = calloc((size_t)sum.ops, sizeof *sum.stamps);
+  int rc = -1;
+  if (sum.wait != NULL && sum.stamps != NULL) {
+    rc = observe_all(trial, stage, &sum, out);
+  }
+  if (rc == 0) {
+    finish_observed(trial, &sum, out);
+  } else {
+    fault_set(&stage->fault, "no memory");
+  }
+  free(sum.stamps);
+  free(sum.wait);
+  return rc;
+}
