@@ -73,16 +73,16 @@ typedef uint64_t weir_h;
 /* ------------------------------------------------------------------ status */
 
 #define WEIR_OK            0
-#define WEIR_PENDING       1     /* not finished yet */
-#define WEIR_E_FAIL        (-1)  /* it failed: *err says how */
-#define WEIR_E_ARG         (-2)  /* an argument is wrong: *err names it */
-#define WEIR_E_HANDLE      (-3)  /* stale, foreign or released handle */
-#define WEIR_E_NOMEM       (-4)  /* no memory */
-#define WEIR_E_FORK        (-5)  /* called in a forked child */
-#define WEIR_E_CLOSED      (-6)  /* the pool or the engine is shutting down */
-#define WEIR_E_UNSUPPORTED (-7)  /* neither this build nor driver can do it */
-#define WEIR_E_BUSY        (-8)  /* a call on this lease runs; a queue is full */
-#define WEIR_E_SPACE       (-9)  /* too many objects, or the buffer is small */
+#define WEIR_PENDING       1    /* not finished yet */
+#define WEIR_E_FAIL        (-1) /* it failed: *err says how */
+#define WEIR_E_ARG         (-2) /* an argument is wrong: *err names it */
+#define WEIR_E_HANDLE      (-3) /* stale, foreign or released handle */
+#define WEIR_E_NOMEM       (-4) /* no memory */
+#define WEIR_E_FORK        (-5) /* called in a forked child */
+#define WEIR_E_CLOSED      (-6) /* the pool or the engine is shutting down */
+#define WEIR_E_UNSUPPORTED (-7) /* neither this build nor driver can do it */
+#define WEIR_E_BUSY        (-8) /* a call on this lease runs; a queue is full */
+#define WEIR_E_SPACE       (-9) /* too many objects, or the buffer is small */
 #define WEIR_E_TIMEOUT     (-10) /* the time-out passed */
 #define WEIR_E_OVERLOADED  (-11) /* refused so that others are served */
 #define WEIR_E_DOWN        (-12) /* the endpoint is down */
