@@ -262,6 +262,35 @@ Test(change, max_concurrent_connects_lets_more_begin, .timeout = 10) {
   fixture_close(&f);
 }
 
+Test(change, min_idle_is_filled, .timeout = 10) {
+  open_full("");
+  must_change("Min Idle=2;Max Pool Size=5");
+  (void)served();
+  AWAIT_STAT(pool, idle, 2);
+  cr_assert_eq(fixture_run(&f, held, "rows 1"), WEIR_OK);
+  fixture_close(&f);
+}
+
+/* One that anybody waits for is not pinged but given away, so nobody does at
+ * first. */
+Test(change, keepalive_interval_moves_the_timer, .timeout = 10) {
+  fixture_open_virtual(&f);
+  pool = fixture_pool(&f, "Max Pool Size=2;Min Pool Size=2");
+  AWAIT_STAT(pool, idle, 2);
+  held = fixture_acquire(&f, pool);
+  must_change("Keepalive Interval=10");
+  fixture_sync(&f);
+  for (unsigned i = 0; i < 11; i++) {
+    fixture_advance(&f, SECOND);
+  }
+  AWAIT_COUNT(&f, calls[MOCK_PING], 1);
+  AWAIT_STAT(pool, idle, 1);
+  cr_assert_eq(fixture_run(&f, held, "rows 1"), WEIR_OK);
+  start_waiter();
+  (void)served();
+  fixture_close(&f);
+}
+
 /* -------------------------------------------------------------- all or none */
 
 static void check_refused(const char *text, int code, const char *message) {
