@@ -16,7 +16,7 @@ struct setting {
   const char *aliases; /* commas between them */
   const char *unit;
   const char *fallback;
-  const char *range; /* "" where the unit says it; commas between choices */
+  const char *range; /* "" where the unit says it */
   int changeable;
   int built;
   const char *what;
@@ -116,7 +116,7 @@ static bool print_one(const struct setting *s) {
   text_buf_add_str(&facts, s->unit);
   if (s->range[0] != '\0') {
     text_buf_add_str(&facts, strcmp(s->unit, "one of") == 0 ? " " : ", ");
-    add_list(&facts, s->range);
+    text_buf_add_str(&facts, s->range);
   }
   text_buf_add_str(&facts, "; ");
   text_buf_add_str(&facts,

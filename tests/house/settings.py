@@ -79,7 +79,7 @@ def table(rows):
         aliases = row["aliases"].replace(",", ", ")
         name = row["name"] + (" (%s)" % aliases if aliases else "")
         cells = [name, row["unit"], row["default"],
-                 row["range"].replace(",", ", "), row["changeable"],
+                 row["range"], row["changeable"],
                  row["what"]]
         text += "| " + " | ".join(cells) + " |\n"
     return text.replace("|  |", "| |")

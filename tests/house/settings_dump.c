@@ -2,8 +2,11 @@
 /* settings_dump.c - the engine's table of settings as text for settings.py: one
  * line each, with tabs between name, aliases, unit, default, range, "yes" if it
  * may change while a pool runs, "yes" if it is built, and what it does. */
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "names.h"
 #include "settings.h"
 
 static const char *unit_of(enum weir__setting_type type) {
@@ -33,13 +36,33 @@ static const char *default_of(const struct weir__setting *s) {
   return (s->flags & WEIR_SETTING_REQUIRED) != 0 ? "required" : "empty";
 }
 
+/* "a, b (c, d: not built yet)"; all alike where nothing is built. */
+static void print_choices(const struct weir__setting *s) {
+  bool built = (s->flags & WEIR_SETTING_BUILT) != 0;
+  const char *item = NULL;
+  size_t at = 0;
+  size_t len = 0;
+  uint64_t i = 0;
+  bool more = false;
+  while (weir__names_next(s->choices, strlen(s->choices), &at, &item, &len)) {
+    more = built && i > s->max;
+    (void)printf("%s%.*s",
+                 i == 0                    ? ""
+                 : more && i == s->max + 1 ? " ("
+                                           : ", ",
+                 (int)len, item);
+    i++;
+  }
+  (void)fputs(more ? ": not built yet)" : "", stdout);
+}
+
 static void print_range(const struct weir__setting *s) {
   char range[WEIR_SETTINGS_TEXT_MAX];
   if (s->type == WEIR_SETTING_BOOL) {
     return;
   }
   if (s->type == WEIR_SETTING_CHOICE) {
-    (void)fputs(s->choices, stdout);
+    print_choices(s);
     return;
   }
   weir__settings_range(s, range);
