@@ -166,7 +166,8 @@ static int requeue(struct weir__pool *pool, struct weir__waiter *w) {
   return rc;
 }
 
-/* A connection that was handed over: good unless its life is over. */
+/* A connection that was handed over: good unless its life is over.  False: the
+ * caller retires w->granted, whose word is w->granted_word now. */
 static bool accept_grant(struct weir__pool *pool,
                          struct weir__waiter *w,
                          uint64_t *out_lease) {
@@ -176,7 +177,7 @@ static bool accept_grant(struct weir__pool *pool,
     *out_lease = weir__acquire_lease(slot, word);
     return true;
   }
-  (void)weir__growth_retire(slot, &word);
+  w->granted_word = word;
   return false;
 }
 
@@ -218,7 +219,11 @@ static int wait_in_line(struct weir__pool *pool,
       if (accept_grant(pool, w, out_lease)) {
         return WEIR_OK;
       }
+      /* In line first: the place that comes free is for the first in line. */
+      struct weir__slot *dead = w->granted;
+      uint64_t word = w->granted_word;
       int rc = requeue(pool, w);
+      (void)weir__growth_retire(dead, &word);
       if (rc != 0) {
         return weir__acquire_refuse(pool, rc, err);
       }

@@ -365,11 +365,14 @@ WEIR_API int32_t weir_credential_refuse(weir_h request,
  * has for an equal key; each successful call needs one weir_pool_close().
  * Settings that are not part of the key (Connect Timeout, Command Timeout, ...)
  * are those of the first open; a later one changes nothing about them.
- * Opens no connection unless Min Pool Size says so, and then in the background.
+ * Opens no connection unless Min Pool Size says so, and then in the background;
+ * with Startup=require it returns when they are open, at least one, and fails with
+ * the first connect that does, as weir_acquire() would, within Connect Timeout.
  * Returns WEIR_E_ARG (the string: *err names the option and the position),
  * WEIR_E_FAIL (driver cannot be loaded, or refused an option), WEIR_E_HANDLE,
  * WEIR_E_CLOSED, WEIR_E_SPACE, WEIR_E_NOMEM.  The string is copied, secrets in
- * it are kept apart.  Blocks: on loading a driver. */
+ * it are kept apart.  Blocks: on loading a driver; with
+ * Startup=require up to Connect Timeout. */
 WEIR_API int32_t weir_pool_open(weir_h engine,
                                 const char *conninfo,
                                 uint64_t conninfo_len,
@@ -392,7 +395,7 @@ WEIR_API int32_t weir_pool_clear(weir_h pool);
 
 /* Counts of one pool at one moment.  Slots add up: total = connecting + idle +
  * leased + reserved + parked + stasis + closing, and empty is the rest up to
- * max_size. */
+ * effective_max, 0 if that has become less than the total. */
 struct weir_pool_stats {
   uint32_t struct_size; /* set by the caller */
   uint32_t max_size;
@@ -477,7 +480,8 @@ WEIR_API int32_t weir_pool_counters(weir_h pool, struct weir_counters *out);
 WEIR_API int32_t weir_engine_counters(weir_h engine, struct weir_counters *out);
 
 /* Waits until the pool is ready: Min Pool Size connections are open, or one if
- * that is 0, in which case one is opened.  Returns WEIR_E_TIMEOUT (*err tells the
+ * that is 0, in which case one is opened.  Connects that fail are tried again, once
+ * a second.  Returns WEIR_E_TIMEOUT (*err tells the
  * last connect error), WEIR_E_FAIL (a connect failed in a way that another
  * attempt cannot mend, such as a wrong password), WEIR_E_CLOSED, WEIR_E_HANDLE,
  * WEIR_E_ARG.  Blocks: up to timeout_ns. */
@@ -488,21 +492,24 @@ WEIR_API int32_t weir_pool_wait_ready(weir_h pool,
 /* Pauses: from now on no acquire is served, those that come wait in line, and
  * their time-outs run on.  Leases go on as before, and nothing is opened.
  * weir_pool_resume() ends that, and a drain, and serves who waits.  Both do
- * nothing if there is nothing to do.  Returns WEIR_OK or WEIR_E_HANDLE.  Does not
- * block. */
+ * nothing if there is nothing to do; a pool that drains is not paused, and pauses
+ * are not counted.  Returns WEIR_OK or WEIR_E_HANDLE.  Does not block. */
 WEIR_API int32_t weir_pool_pause(weir_h pool);
 WEIR_API int32_t weir_pool_resume(weir_h pool);
 
 /* Empties the pool: new acquires are refused with WEIR_E_CLOSED, those that wait
- * are served as leases come back, idle connections are closed, leased ones when
- * they come back.  When grace_ns has passed, waiters end with WEIR_E_CLOSED and
- * the leases that are left are taken away: their handles are stale, a statement
- * that runs ends with WEIR_E_CLOSED.  The pool stays so until weir_pool_resume().
- * Returns WEIR_OK when every session is closed; WEIR_E_TIMEOUT (*err says how many
- * leases were cut off, and how many sessions are still closing),
+ * are served as leases come back and told WEIR_E_CLOSED when none is left that
+ * could, idle connections are closed, leased ones when they come back.  Nothing is
+ * opened, and a pause ends.  When grace_ns has passed, waiters end with
+ * WEIR_E_CLOSED, connects are given up, and the leases that are left are taken
+ * away: their handles are stale, a statement that runs ends with WEIR_E_CLOSED.
+ * The pool stays so until weir_pool_resume().
+ * Returns WEIR_OK when every lease came back and every session is closed;
+ * WEIR_E_TIMEOUT when the grace passed first (*err says how many leases were taken
+ * away, how many waiters refused, and how many sessions are still closing),
  * WEIR_E_CANCELLED (resumed meanwhile), WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_ARG.
  * grace_ns: 0 cuts off at once, WEIR_TIMEOUT_NEVER waits for all leases.
- * Blocks: up to grace_ns and Close Timeout. */
+ * Blocks: up to grace_ns, Close Timeout and 1 s. */
 WEIR_API int32_t weir_pool_drain(weir_h pool,
                                  int64_t grace_ns,
                                  struct weir_error *err);
@@ -510,7 +517,8 @@ WEIR_API int32_t weir_pool_drain(weir_h pool,
 /* Changes Min and Max Pool Size.  A smaller maximum closes idle connections at
  * once, and leased ones as they come back, until it is met; a larger one serves
  * those who wait.  No lease and no place in line is lost.  Returns WEIR_E_ARG,
- * WEIR_E_HANDLE, WEIR_E_NOMEM, WEIR_E_CLOSED.  Does not block. */
+ * WEIR_E_HANDLE, WEIR_E_NOMEM, WEIR_E_CLOSED, WEIR_E_SPACE as
+ * weir_pool_reconfigure().  Does not block. */
 WEIR_API int32_t weir_pool_resize(weir_h pool,
                                   uint32_t min_size,
                                   uint32_t max_size,
@@ -520,8 +528,12 @@ WEIR_API int32_t weir_pool_resize(weir_h pool,
  * refused.  changes: "Name=value;Name=value", UTF-8; those that are marked
  * changeable in `weirctl help settings`.  Each acts on what is done from then on;
  * an expiry that a connection has been given stays.  The pool's key stays what it
- * was.  Returns WEIR_E_ARG (*err names the setting), WEIR_E_HANDLE, WEIR_E_NOMEM,
- * WEIR_E_CLOSED.  Does not block. */
+ * was, so two pools can come to have equal settings.  Those who wait keep their
+ * places, also when Max Waiters becomes less, and their time-outs.  Returns
+ * WEIR_E_ARG (*err names the setting), WEIR_E_UNSUPPORTED (it is not built yet),
+ * WEIR_E_HANDLE, WEIR_E_NOMEM, WEIR_E_CLOSED; WEIR_E_SPACE when calls that began
+ * before are still inside the library and 1,024 changes were made meanwhile.  Does
+ * not block. */
 WEIR_API int32_t weir_pool_reconfigure(weir_h pool,
                                        const char *changes,
                                        uint64_t changes_len,
