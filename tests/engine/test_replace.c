@@ -142,3 +142,24 @@ Test(replace, runs_session_init_on_the_new_connection, .timeout = 10) {
   cr_assert_eq(weir_release(lease), WEIR_OK);
   fixture_close(&f);
 }
+
+/* Nobody's thread waits: the reactor opens the other one. */
+Test(replace, serves_a_submitted_statement, .timeout = 10) {
+  struct weir_completion c = {.struct_size = sizeof c};
+  weir_h queue = 0;
+  fixture_open(&f);
+  weir_h lease = second_user("Mock Script Text='reset 1: fail conn network;"
+                             "connect 2: delay 5ms'");
+  cr_assert_eq(weir_queue_open(f.engine, 4, &queue, &f.err), WEIR_OK);
+  cr_assert_eq(
+      weir_submit_exec(lease, "rows 1", 6, NULL, queue, 9, NULL, &f.err),
+      WEIR_PENDING);
+  cr_assert_eq(weir_queue_take(queue, WEIR_TIMEOUT_NEVER, &c, &f.err), WEIR_OK);
+  cr_assert_eq(c.user, 9);
+  cr_assert_eq(c.status, WEIR_OK);
+  cr_assert_eq(fixture_drain(&f, lease), WEIR_OK);
+  cr_assert_eq(fixture_number(&f, lease, "session", 0), 2);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  cr_assert_eq(weir_queue_close(queue), WEIR_OK);
+  fixture_close(&f);
+}
