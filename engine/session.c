@@ -92,6 +92,23 @@ void weir__session_forget(struct weir_drv_hconn *session) {
   weir__streams_forget(&session->streams);
 }
 
+void weir__session_renew(struct weir_drv_hconn *session) {
+  struct weir__slot *slot = session->slot;
+  weir__streams_reset(&session->streams);
+  weir__session_abort(session);
+  if (session->conn != NULL) {
+    session->driver->table.conn_destroy(session->conn);
+    session->conn = NULL;
+  }
+  weir__streams_close_all(&session->streams, true);
+  session->usable = false;
+  session->txn = WEIR_DRV_TXN_NONE;
+  session->dirty = 0;
+  weir__store_relaxed_u64(&slot->expires,
+                          life_end(session->pool, weir__clock_now()));
+  weir__store_relaxed_u32(&slot->served, 1);
+}
+
 void weir__session_free(struct weir_drv_hconn *session) {
   if (session == NULL) {
     return;
