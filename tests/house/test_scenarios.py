@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Ways in which pools and TDS drivers fail in the field (S), by chapter, and
 # reports of other drivers' users (R).
 NEEDED = (
-    ["S30"]                                             # D  creation that fails
+    ["S30", "S33"]                                      # D  creation, starvation
     + [f"S{n}" for n in (115, 116, 119, 120)]           # R  counters
     + [f"S{n}" for n in (159, 160)]                     # Z  connection strings
     + [f"S{n}" for n in (162, 164, 165, 166, 169)]      # AA packet boundaries
