@@ -58,15 +58,18 @@ enum weir__trust weir__acquire_trust(struct weir__pool *pool,
                                      struct weir__slot *slot,
                                      uint64_t word) {
   uint64_t now = weir__clock_coarse();
-  uint64_t rested = weir__load_relaxed_u64(&slot->idle_since);
+  /* Handed over: not rested at all. */
+  uint64_t rested = weir__load_relaxed_u64(&slot->idle_since) & ~UINT64_C(1);
   if (weir__retire_aged(pool, slot, now)) {
     return WEIR_TRUST_NONE;
   }
   uint64_t window = weir__pool_settings(pool)->probe_window_ns;
-  return (weir__slot_flags(word) & WEIR_SLOT_SUSPECT) == 0 &&
-                 now < weir__clock_add(rested, window)
-             ? WEIR_TRUST_FULL
-             : WEIR_TRUST_LOOK;
+  if ((weir__slot_flags(word) & WEIR_SLOT_SUSPECT) != 0 ||
+      now >= weir__clock_add(rested, window)) {
+    return WEIR_TRUST_LOOK;
+  }
+  weir__slot_begin(slot, now);
+  return WEIR_TRUST_FULL;
 }
 
 bool weir__acquire_trusted(struct weir__pool *pool,
@@ -80,6 +83,7 @@ bool weir__acquire_trusted(struct weir__pool *pool,
     weir__idle_lost(pool);
     return false;
   }
+  weir__slot_begin(slot, weir__clock_coarse());
   return true;
 }
 

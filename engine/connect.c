@@ -100,6 +100,7 @@ static int connected(struct weir__pool *pool,
   uint64_t leased = lease_own(pool, w, slot);
   if (leased != 0) {
     weir__slot_start_lease(slot);
+    weir__slot_begin(slot, weir__clock_coarse());
     w->granted = slot;
     w->granted_word = leased;
     return WEIR_OK;

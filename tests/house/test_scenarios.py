@@ -15,8 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Ways in which pools and TDS drivers fail in the field (S), by chapter, and
 # reports of other drivers' users (R).
 NEEDED = (
-    ["S30"]                                             # D  creation that fails
-    + [f"S{n}" for n in (53, 56, 58, 60)]               # H, I maximum, minimum
+    ["S30", "S33"]                                      # D  creation, starvation
+    + [f"S{n}" for n in (53, 56, 58, 59)]               # H, I maximum, minimum
     + [f"S{n}" for n in (63, 64, 65)]                   # J  idle trimming
     + [f"S{n}" for n in (67, 68)]                       # K  lifetime
     + [f"S{n}" for n in (73, 78, 85)]                   # L, M stale, validation
