@@ -58,15 +58,18 @@ enum weir__trust weir__acquire_trust(struct weir__pool *pool,
                                      struct weir__slot *slot,
                                      uint64_t word) {
   uint64_t now = weir__clock_coarse();
-  uint64_t rested = weir__load_relaxed_u64(&slot->idle_since);
+  /* Handed over: not rested at all. */
+  uint64_t rested = weir__load_relaxed_u64(&slot->idle_since) & ~UINT64_C(1);
   if (weir__retire_aged(pool, slot, now)) {
     return WEIR_TRUST_NONE;
   }
   uint64_t window = weir__pool_settings(pool)->probe_window_ns;
-  return (weir__slot_flags(word) & WEIR_SLOT_SUSPECT) == 0 &&
-                 now < weir__clock_add(rested, window)
-             ? WEIR_TRUST_FULL
-             : WEIR_TRUST_LOOK;
+  if ((weir__slot_flags(word) & WEIR_SLOT_SUSPECT) != 0 ||
+      now >= weir__clock_add(rested, window)) {
+    return WEIR_TRUST_LOOK;
+  }
+  weir__slot_begin(slot, now);
+  return WEIR_TRUST_FULL;
 }
 
 bool weir__acquire_trusted(struct weir__pool *pool,
@@ -80,6 +83,7 @@ bool weir__acquire_trusted(struct weir__pool *pool,
     weir__idle_lost(pool);
     return false;
   }
+  weir__slot_begin(slot, weir__clock_coarse());
   return true;
 }
 
@@ -166,7 +170,8 @@ static int requeue(struct weir__pool *pool, struct weir__waiter *w) {
   return rc;
 }
 
-/* A connection that was handed over: good unless its life is over. */
+/* A connection that was handed over: good unless its life is over.  False: the
+ * caller retires w->granted, whose word is w->granted_word now. */
 static bool accept_grant(struct weir__pool *pool,
                          struct weir__waiter *w,
                          uint64_t *out_lease) {
@@ -176,7 +181,7 @@ static bool accept_grant(struct weir__pool *pool,
     *out_lease = weir__acquire_lease(slot, word);
     return true;
   }
-  (void)weir__growth_retire(slot, &word);
+  w->granted_word = word;
   return false;
 }
 
@@ -218,7 +223,11 @@ static int wait_in_line(struct weir__pool *pool,
       if (accept_grant(pool, w, out_lease)) {
         return WEIR_OK;
       }
+      /* In line first: the place that comes free is for the first in line. */
+      struct weir__slot *dead = w->granted;
+      uint64_t word = w->granted_word;
       int rc = requeue(pool, w);
+      (void)weir__growth_retire(dead, &word);
       if (rc != 0) {
         return weir__acquire_refuse(pool, rc, err);
       }

@@ -18,8 +18,8 @@ uint32_t weir_version(void) {
 }
 
 static const char *const features[] = {
-    "blocking",     "credentials", "direct", "driver-abi-0",
-    "foreign-loop", "parameters",  "tls",    "transactions"};
+    "blocking",   "credentials", "direct", "driver-abi-0", "foreign-loop",
+    "parameters", "submit",      "tls",    "transactions"};
 
 int32_t weir_feature(const char *name, uint64_t name_len) {
   for (size_t i = 0; name != NULL && i < sizeof features / sizeof *features;

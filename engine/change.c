@@ -42,6 +42,7 @@ static int swap_locked(struct weir__pool *pool,
                            "the pool is closed");
   }
   if (pool->n_blocks == WEIR_POOL_BLOCKS_MAX) {
+    weir__tend(pool); /* some may be free by now */
     return refuse_full(err);
   }
   /* Texts are shared: those that may change are none. */
@@ -64,6 +65,7 @@ static int swap_locked(struct weir__pool *pool,
   }
   pool->block = fresh;
   weir__pool_limit_locked(pool);
+  pool->review_asked = true;
   weir__control_news_locked(pool);
   return WEIR_OK;
 }

@@ -34,7 +34,10 @@ static void give_up(struct weir_drv_hconn *s, int32_t kind, const char *what) {
     weir__session_abort(s);
   }
   weir__op_fail(s, kind, "%s; the connection is closed", what);
-  s->error.flags |= WEIR_DRV_EF_MAYBE_EXECUTED;
+  if (!s->replacing) { /* then it has not been sent yet */
+    s->error.flags |= WEIR_DRV_EF_MAYBE_EXECUTED;
+  }
+  s->replacing = false;
   /* The session's end rolls back, but a statement may have held a commit. */
   s->error.txn = s->pauses && s->txn != WEIR_DRV_TXN_NONE ? WEIR_DRV_TXN_UNKNOWN
                                                           : WEIR_DRV_TXN_NONE;
@@ -47,10 +50,14 @@ bool weir__command_can_cancel(const struct weir_drv_hconn *session) {
          (session->driver->has & WEIR_DRIVER_HAS_CANCEL) != 0;
 }
 
+/* A connect in the middle of a statement (replace.h) cannot be cancelled, but the
+ * statement, which was not sent, is. */
 static void start_cancel(struct weir_drv_hconn *s, const char *what) {
-  if (!weir__command_can_cancel(s) || weir__request_offloaded(s) ||
+  bool unsent = s->replacing;
+  if (!weir__command_can_cancel(s) || weir__request_offloaded(s) || unsent ||
       weir__op_cancel(s) == WEIR_DRV_E_UNSUPPORTED) {
     give_up(s, s->expired ? WEIR_DRV_K_TIMEOUT : WEIR_DRV_K_CANCELLED, what);
+    s->cancelling = s->cancelling || unsent;
     return;
   }
   s->deadline = weir__clock_add(weir__clock_now(), CANCEL_GRACE_NS);

@@ -48,6 +48,19 @@ static bool withdraw_now(struct weir__pool *pool, struct weir__waiter *w) {
   return mine;
 }
 
+/* A caller that gets nothing for what it opened, because that was cleared, or the
+ * pool is paused or about to close, goes back to its place in line, before anybody
+ * else can have what it opened. */
+static void wait_again_locked(struct weir__pool *pool, struct weir__waiter *w)
+    WEIR_REQUIRES(pool->mu) {
+  if (weir__waiter_state(w) == WEIR_WAITER_DRIVING) {
+    weir__waiters_remove(&pool->driving, w);
+    w->slot = NULL;
+    weir__store_release_u32(&w->state, WEIR_WAITER_WAITING);
+    weir__waiters_restore(&pool->waiting, w);
+  }
+}
+
 /* CONNECTING -> LEASED for this caller.  0: somebody handed it another
  * connection, or a clear has doomed this one. */
 static uint64_t lease_own(struct weir__pool *pool,
@@ -70,26 +83,12 @@ static uint64_t lease_own(struct weir__pool *pool,
     pool->n_connecting--;
     /* One connect less under way may be leave for another. */
     weir__growth_locked(pool, &wakes);
+  } else {
+    wait_again_locked(pool, w);
   }
   weir__mutex_unlock(&pool->mu);
   weir__wakes_flush(&wakes, w->caller);
   return won ? leased : 0;
-}
-
-/* A caller that got nothing for what it opened, because that was cleared, or the
- * pool is paused or about to close, goes back to its place in line. */
-static void wait_again(struct weir__pool *pool, struct weir__waiter *w) {
-  struct weir__wakes wakes = {.n_asleep = 0};
-  weir__mutex_lock(&pool->mu);
-  if (weir__waiter_state(w) == WEIR_WAITER_DRIVING) {
-    weir__waiters_remove(&pool->driving, w);
-    w->slot = NULL;
-    weir__store_release_u32(&w->state, WEIR_WAITER_WAITING);
-    weir__waiters_restore(&pool->waiting, w);
-    weir__dispatch_locked(pool, &wakes);
-  }
-  weir__mutex_unlock(&pool->mu);
-  weir__wakes_flush(&wakes, w->caller);
 }
 
 static int connected(struct weir__pool *pool,
@@ -101,6 +100,7 @@ static int connected(struct weir__pool *pool,
   uint64_t leased = lease_own(pool, w, slot);
   if (leased != 0) {
     weir__slot_start_lease(slot);
+    weir__slot_begin(slot, weir__clock_coarse());
     w->granted = slot;
     w->granted_word = leased;
     return WEIR_OK;
@@ -110,7 +110,7 @@ static int connected(struct weir__pool *pool,
       !weir__publish(pool, slot, &word, w->caller)) {
     (void)weir__growth_retire(slot, &word);
   }
-  wait_again(pool, w);
+  weir__dispatch(pool, w->caller);
   return WEIR_PENDING;
 }
 

@@ -153,6 +153,9 @@ void weir__control_give_up_locked(struct weir__pool *pool,
     return;
   }
   fail_line(&pool->waiting, wakes, &told);
+  if (told != 0) {
+    weir__control_news_locked(pool);
+  }
   if (pool->waiting.first != NULL) {
     weir__tend(pool); /* which comes back here for the rest */
   }

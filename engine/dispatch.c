@@ -83,7 +83,7 @@ static bool hand_over_locked(struct weir__pool *pool,
       weir__slot_word(WEIR_SLOT_LEASED, 0, weir__slot_generation(*word),
                       weir__slot_lease(*word) + 1);
   /* In use until now: the next one need not look whether it lives. */
-  weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
+  weir__slot_begin(slot, weir__clock_coarse());
   if (!weir__slot_move(slot, word, leased)) {
     return false;
   }
@@ -126,7 +126,7 @@ static bool make_idle(struct weir__pool *pool,
   uint64_t idle = weir__slot_word(
       WEIR_SLOT_IDLE, 0, weir__slot_generation(*word), weir__slot_lease(*word));
   bool connecting = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
-  weir__store_relaxed_u64(&slot->idle_since, since);
+  weir__slot_rest(slot, since);
   if (!weir__slot_move(slot, word, idle)) {
     return false;
   }
@@ -259,11 +259,22 @@ int weir__dispatch_requeue_locked(struct weir__pool *pool,
   return 0;
 }
 
+/* Those in front of it in line, not counted beyond WEIR_DISPATCH_BEFORE_MAX. */
+static uint32_t count_before(const struct weir__waiter *w) {
+  uint32_t n = 0;
+  while (w->prev != NULL && n < WEIR_DISPATCH_BEFORE_MAX) {
+    w = w->prev;
+    n++;
+  }
+  return n;
+}
+
 bool weir__dispatch_leave_locked(struct weir__pool *pool,
                                  struct weir__waiter *w) {
   if (weir__waiter_state(w) != WEIR_WAITER_WAITING) {
     return false;
   }
+  w->before = count_before(w);
   weir__waiters_remove(&pool->waiting, w);
   /* Others may ask for it after the mutex is free: a cancellation, a timer. */
   weir__store_release_u32(&w->state, WEIR_WAITER_FAILED);

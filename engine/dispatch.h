@@ -49,7 +49,9 @@ int weir__dispatch_requeue_locked(struct weir__pool *pool,
                                   struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu);
 
-/* Out of the line, if it still waits there: true.  mu held. */
+/* Out of the line, if it still waits there: true, and `before` tells how many were
+ * in front, WEIR_DISPATCH_BEFORE_MAX for so many or more.  mu held. */
+#define WEIR_DISPATCH_BEFORE_MAX 100u
 bool weir__dispatch_leave_locked(struct weir__pool *pool,
                                  struct weir__waiter *w)
     WEIR_REQUIRES(pool->mu);

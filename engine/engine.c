@@ -233,8 +233,8 @@ static struct weir__pool **oldest(struct weir__engine *engine) {
 /* Frees the buried pools that no call can hold any more.  Reactor thread: a pool
  * is tended to there, so none of them is being looked at.  A weir_engine_turn()
  * that runs this holds none; another caller that leads may hold the one it waits
- * for.  It goes up to the first that a caller may hold, who may hold those after it, too: so the
- * end of many pools is not quadratic. */
+ * for.  It goes up to the first that a caller may hold, who may hold those after
+ * it, too: so the end of many pools is not quadratic. */
 static void clear_limbo(struct weir__engine *engine) {
   for (;;) {
     struct weir__pool **at = oldest(engine);

@@ -367,6 +367,7 @@ void weir__growth_failed(struct weir__pool *pool,
   pool->connects_failed++;
   weir__control_news_locked(pool);
   pool->last_error = *err;
+  pool->last_error_at = weir__clock_now();
   weir__mutex_unlock(&pool->mu);
 }
 

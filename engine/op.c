@@ -15,6 +15,7 @@
 #include "loader.h"
 #include "params.h"
 #include "pool.h"
+#include "replace.h"
 #include "request.h"
 #include "rows.h"
 #include "session_init.h"
@@ -153,6 +154,7 @@ static int32_t pause_exec(struct weir_drv_hconn *s, int32_t status) {
     return breach(s, "rows outside of a statement");
   }
   s->n_wants = 0;
+  s->replaceable = false;
   if (s->draining) {
     return throw_away(s);
   }
@@ -207,6 +209,12 @@ static int32_t take_wait(struct weir_drv_hconn *s) {
 static void begin(struct weir_drv_hconn *s, int32_t phase);
 static int32_t after(struct weir_drv_hconn *s, int32_t status);
 
+static int32_t started(struct weir_drv_hconn *s, int32_t status);
+static int32_t start_connect(struct weir_drv_hconn *s);
+static int32_t start_exec(struct weir_drv_hconn *s,
+                          const struct weir__exec_args *args,
+                          bool replaceable);
+
 static int32_t start_init(struct weir_drv_hconn *s,
                           int32_t phase,
                           uint64_t deadline) {
@@ -236,7 +244,17 @@ static int32_t connected(struct weir_drv_hconn *s) {
     return WEIR_DRV_FAIL;
   }
   weir__watch_join(s);
+  if (s->replacing) {
+    weir__replace_ended(s, true);
+    return start_exec(s, &s->again, false);
+  }
   return WEIR_DRV_DONE;
+}
+
+/* Closed before it is opened anew, so that the place is never taken twice. */
+static int32_t replace(struct weir_drv_hconn *s) {
+  weir__replace_renew(s);
+  return start_connect(s);
 }
 
 /* What a driver call answered, made ours. */
@@ -265,6 +283,11 @@ static int32_t after(struct weir_drv_hconn *s, int32_t status) {
   }
   if (status < 0 && s->initing) {
     weir__session_init_failed(s);
+  }
+  if (status < 0 && s->replacing) {
+    weir__replace_ended(s, false);
+  } else if (status < 0 && weir__replace_may(s)) {
+    return replace(s);
   }
   if (status == WEIR_DRV_DONE && s->phase == WEIR_PHASE_CONNECT) {
     status = connected(s);
@@ -356,31 +379,36 @@ static void begin(struct weir_drv_hconn *s, int32_t phase) {
   s->outputs = false;
   s->draining = false;
   s->initing = false;
+  s->after_lazy = false;
+  s->replaceable = false;
   s->n_wants = 0;
   s->request = WEIR_DRV_REQ_NONE;
   prepare(s);
 }
 
-int32_t weir__op_connect(struct weir_drv_hconn *session, uint64_t deadline) {
+static int32_t start_connect(struct weir_drv_hconn *s) {
   struct weir_drv_connect_args args = {.struct_size = sizeof args,
-                                       .deadline = deadline};
-  begin(session, WEIR_PHASE_CONNECT);
-  session->connect_by = deadline;
-  int32_t status = table(session)->conn_create(
-      session->driver->instance, weir__pool_config(session->pool), session,
-      &session->conn, &session->error);
+                                       .deadline = s->connect_by};
+  begin(s, WEIR_PHASE_CONNECT);
+  int32_t status = table(s)->conn_create(
+      s->driver->instance, weir__pool_config(s->pool), s, &s->conn, &s->error);
   if (status != WEIR_DRV_DONE) {
-    session->conn = NULL;
-    return after(session, status < 0 ? status : WEIR_DRV_FAIL);
+    s->conn = NULL;
+    return after(s, status < 0 ? status : WEIR_DRV_FAIL);
   }
-  prepare(session);
-  status = table(session)->connect(session->conn, &args, &session->wait,
-                                   &session->error);
-  return go_on(session, after(session, status));
+  prepare(s);
+  status = table(s)->connect(s->conn, &args, &s->wait, &s->error);
+  return after(s, status);
 }
 
-int32_t weir__op_exec(struct weir_drv_hconn *session,
-                      const struct weir__exec_args *args) {
+int32_t weir__op_connect(struct weir_drv_hconn *session, uint64_t deadline) {
+  session->connect_by = deadline;
+  return go_on(session, start_connect(session));
+}
+
+static int32_t start_exec(struct weir_drv_hconn *s,
+                          const struct weir__exec_args *args,
+                          bool replaceable) {
   struct weir_drv_exec_args drv = {.struct_size = sizeof drv,
                                    .deadline = args->deadline,
                                    .sql = {args->sql, args->sql_len},
@@ -391,13 +419,18 @@ int32_t weir__op_exec(struct weir_drv_hconn *session,
     drv.n_params = args->params->n;
     drv.params_stride = sizeof args->params->at[0];
   }
-  begin(session, WEIR_PHASE_EXEC);
-  session->pauses = true;
-  bool prepared = args->prepared && session->driver->stmt.exec != NULL;
-  int32_t status =
-      (prepared ? session->driver->stmt.exec : table(session)->exec)(
-          session->conn, &drv, &session->wait, &session->error);
-  return go_on(session, started(session, status));
+  begin(s, WEIR_PHASE_EXEC);
+  s->pauses = true;
+  s->replaceable = replaceable;
+  bool prepared = args->prepared && s->driver->stmt.exec != NULL;
+  return started(s, (prepared ? s->driver->stmt.exec : table(s)->exec)(
+                        s->conn, &drv, &s->wait, &s->error));
+}
+
+int32_t weir__op_exec(struct weir_drv_hconn *session,
+                      const struct weir__exec_args *args) {
+  session->again = *args;
+  return go_on(session, start_exec(session, args, session->after_lazy));
 }
 
 int32_t weir__op_txn(struct weir_drv_hconn *session,
@@ -425,7 +458,9 @@ int32_t weir__op_reset(struct weir_drv_hconn *session,
   begin(session, WEIR_PHASE_RESET);
   int32_t status = table(session)->reset(session->conn, &args, &session->wait,
                                          &session->error);
-  return go_on(session, started(session, status));
+  status = go_on(session, started(session, status));
+  session->after_lazy = mode == WEIR_DRV_RESET_LAZY && status == WEIR_DRV_DONE;
+  return status;
 }
 
 int32_t weir__op_init(struct weir_drv_hconn *session,

@@ -22,16 +22,6 @@ int32_t weir__op_connect(struct weir_drv_hconn *session, uint64_t deadline);
 
 struct weir__params;
 
-struct weir__exec_args {
-  const char *sql;
-  uint64_t sql_len;
-  uint64_t deadline;
-  const struct weir__params *params; /* NULL: none */
-  uint32_t batch_rows;
-  uint32_t batch_bytes;
-  bool prepared; /* by the driver's "weir.stmt", if it has one */
-};
-
 /* sql and params must stay until the operation ends. */
 int32_t weir__op_exec(struct weir_drv_hconn *session,
                       const struct weir__exec_args *args);

@@ -137,6 +137,7 @@ struct weir__pool {
   uint64_t handovers;
   struct weir__waits waits;     /* of those that were served */
   struct weir_error last_error; /* of the last connect that failed */
+  uint64_t last_error_at;       /* when that was; 0: not known */
 
   /* Fixed from opening to destruction. */
   struct weir__engine *engine;

@@ -71,7 +71,7 @@ struct weir_drv_hconn *weir__session_new(struct weir__engine *engine,
   s->streams.closing = on_stream_closing;
   uint64_t now = weir__clock_now();
   weir__store_relaxed_u64(&slot->expires, life_end(pool, now));
-  weir__store_relaxed_u64(&slot->idle_since, now);
+  weir__slot_rest(slot, now);
   weir__store_relaxed_u32(&slot->served, 0);
   weir__slot_set_session(slot, s);
   (void)weir__add_acq_rel_u32(&engine->sessions, 1);
@@ -90,6 +90,23 @@ void weir__session_forget(struct weir_drv_hconn *session) {
     session->driver->table.abort_conn(session->conn, WEIR_DRV_ABORT_FORGET);
   }
   weir__streams_forget(&session->streams);
+}
+
+void weir__session_renew(struct weir_drv_hconn *session) {
+  struct weir__slot *slot = session->slot;
+  weir__streams_reset(&session->streams);
+  weir__session_abort(session);
+  if (session->conn != NULL) {
+    session->driver->table.conn_destroy(session->conn);
+    session->conn = NULL;
+  }
+  weir__streams_close_all(&session->streams, true);
+  session->usable = false;
+  session->txn = WEIR_DRV_TXN_NONE;
+  session->dirty = 0;
+  weir__store_relaxed_u64(&slot->expires,
+                          life_end(session->pool, weir__clock_now()));
+  weir__store_relaxed_u32(&slot->served, 1);
 }
 
 void weir__session_free(struct weir_drv_hconn *session) {

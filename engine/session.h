@@ -60,6 +60,16 @@ struct weir__session_watch {
   struct weir_drv_hconn *session;
 };
 
+struct weir__exec_args {
+  const char *sql;
+  uint64_t sql_len;
+  uint64_t deadline;
+  const struct weir__params *params; /* NULL: none */
+  uint32_t batch_rows;
+  uint32_t batch_bytes;
+  bool prepared; /* by the driver's "weir.stmt", if it has one */
+};
+
 #define WEIR_SESSION_TEXT 1024u
 
 /* Descriptors of one session that watch.c can have in its set. */
@@ -84,15 +94,19 @@ struct weir_drv_hconn {
   uint64_t limit;  /* when a connect or a reset must have ended; WEIR_NEVER */
   int32_t status;  /* what the last driver call answered */
   bool cancelling; /* cancel() was called; deadline is then the grace's end */
-  bool cancel_untold;  /* no step() has been told of that cancel() yet */
-  bool expired;        /* the deadline passed: the result is a time-out */
-  bool closed;         /* shutdown took the lease away in the middle of it */
-  bool pauses;         /* an exec: it may pause at META, ROWS, COUNT and OUT */
-  bool outputs;        /* the next row is that of the output values */
-  bool draining;       /* nobody reads the result: it is thrown away */
-  bool initing;        /* it is Session Init that runs */
-  uint64_t connect_by; /* deadline of a connect */
-  uint64_t grace_ns;   /* of a cancelled one that pauses: what is left of it */
+  bool cancel_untold; /* no step() has been told of that cancel() yet */
+  bool expired;       /* the deadline passed: the result is a time-out */
+  bool closed;        /* shutdown took the lease away in the middle of it */
+  bool pauses;        /* an exec: it may pause at META, ROWS, COUNT and OUT */
+  bool outputs;       /* the next row is that of the output values */
+  bool draining;      /* nobody reads the result: it is thrown away */
+  bool initing;       /* it is Session Init that runs */
+  bool after_lazy;    /* nothing was sent since a lazy reset */
+  bool replaceable;   /* an exec, the first thing since then: replace.h */
+  bool replacing;     /* a connect in the middle of an exec */
+  struct weir__exec_args again; /* of an exec, to be sent once more */
+  uint64_t connect_by;          /* deadline of a connect */
+  uint64_t grace_ns; /* of a cancelled one that pauses: what is left of it */
   struct weir_drv_wait wait;
   struct weir_drv_want wants[WEIR_DRV_WANT_MAX]; /* the wait's, with ready */
   uint32_t n_wants;
@@ -170,6 +184,10 @@ struct weir_drv_hconn *weir__session_new(struct weir__engine *engine,
  * of its streams, and frees.  No request of it is open (request.h).  Calls the
  * driver: no lock is held. */
 void weir__session_free(struct weir_drv_hconn *session);
+
+/* Tears its connection down and makes the session one that has yet to connect, as
+ * old as a new one.  No request of it is open.  Threads: its owner. */
+void weir__session_renew(struct weir_drv_hconn *session);
 
 /* Ends the driver connection by force; the session stays. */
 void weir__session_abort(struct weir_drv_hconn *session);

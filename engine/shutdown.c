@@ -128,13 +128,15 @@ int weir__engine_shutdown(struct weir__engine *engine,
   if (!await_gone(engine, self, pools_gone, deadline)) {
     revoke_all(engine);
   }
-  /* Until now completions could be taken, and leases that they bring released. */
-  weir__queue_close_all(engine);
   uint64_t last = weir__clock_add(
       deadline == WEIR_NEVER ? weir__clock_now() : deadline, LAST_CALL_NS);
   uint64_t soon = weir__clock_add(weir__clock_now(), LAST_CALL_NS);
   last = last > soon ? last : soon;
-  bool gone = await_gone(engine, self, all_gone, last);
+  /* Until then completions can be taken, those of requests that were just cut off
+   * among them, and leases that they bring be released. */
+  bool gone = await_gone(engine, self, pools_gone, last);
+  weir__queue_close_all(engine);
+  gone = await_gone(engine, self, all_gone, last) && gone;
   /* An epoch of now: leases could be given back until now, by calls that began
    * after the shutdown did and may still be on their way out. */
   uint32_t inside =

@@ -106,7 +106,7 @@ static void tend(struct weir__pool *pool) {
   if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
     weir__dispatch(pool, NULL); /* for idle.c */
   }
-  if (weir__exchange_acq_rel_u32(&pool->idle.suspects, 0) != 0) {
+  if (weir__exchange_seq_u32(&pool->idle.suspects, 0) != 0) {
     weir__probe_suspects(pool);
   }
   weir__growth_fill(pool);
@@ -129,8 +129,11 @@ static void on_task(struct weir__task *task) {
   tend(pool);
 }
 
+/* Sequentially consistent, as the store in on_task() and what either side does
+ * besides: who finds it posted has written before what the tending will read, also
+ * where no mutex says so (tidy() in idle.c, and suspects). */
 void weir__tend(struct weir__pool *pool) {
-  if (weir__exchange_acq_rel_u32(&pool->tend_posted, 1) == 0) {
+  if (weir__exchange_seq_u32(&pool->tend_posted, 1) == 0) {
     pool->tend_task.run = on_task;
     weir__reactor_post(pool->engine->reactor, &pool->tend_task);
   }

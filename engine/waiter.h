@@ -42,6 +42,7 @@ struct weir__waiter {
   struct weir__slot *granted;
   uint64_t granted_word;
   uint64_t waited; /* until it was granted, as the pool's sums have it */
+  uint32_t before; /* that were in front when it gave up: dispatch.c */
 };
 
 struct weir__waiters {

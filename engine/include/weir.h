@@ -73,16 +73,16 @@ typedef uint64_t weir_h;
 /* ------------------------------------------------------------------ status */
 
 #define WEIR_OK            0
-#define WEIR_PENDING       1     /* not finished yet */
-#define WEIR_E_FAIL        (-1)  /* it failed: *err says how */
-#define WEIR_E_ARG         (-2)  /* an argument is wrong: *err names it */
-#define WEIR_E_HANDLE      (-3)  /* stale, foreign or released handle */
-#define WEIR_E_NOMEM       (-4)  /* no memory */
-#define WEIR_E_FORK        (-5)  /* called in a forked child */
-#define WEIR_E_CLOSED      (-6)  /* the pool or the engine is shutting down */
-#define WEIR_E_UNSUPPORTED (-7)  /* neither this build nor driver can do it */
-#define WEIR_E_BUSY        (-8)  /* another call on this lease is running */
-#define WEIR_E_SPACE       (-9)  /* too many objects, or the buffer is small */
+#define WEIR_PENDING       1    /* not finished yet */
+#define WEIR_E_FAIL        (-1) /* it failed: *err says how */
+#define WEIR_E_ARG         (-2) /* an argument is wrong: *err names it */
+#define WEIR_E_HANDLE      (-3) /* stale, foreign or released handle */
+#define WEIR_E_NOMEM       (-4) /* no memory */
+#define WEIR_E_FORK        (-5) /* called in a forked child */
+#define WEIR_E_CLOSED      (-6) /* the pool or the engine is shutting down */
+#define WEIR_E_UNSUPPORTED (-7) /* neither this build nor driver can do it */
+#define WEIR_E_BUSY        (-8) /* a call on this lease runs; a queue is full */
+#define WEIR_E_SPACE       (-9) /* too many objects, or the buffer is small */
 #define WEIR_E_TIMEOUT     (-10) /* the time-out passed */
 #define WEIR_E_OVERLOADED  (-11) /* refused so that others are served */
 #define WEIR_E_DOWN        (-12) /* the endpoint is down */
@@ -219,11 +219,21 @@ WEIR_API int32_t weir_engine_shutdown(weir_h engine,
                                       int64_t grace_ns,
                                       struct weir_error *err);
 
-/* For an engine with WEIR_ENGINE_FOREIGN_LOOP, whose reactor runs on the
- * program's own event loop.  Writes the descriptor to be watched for reading to
- * *out_fd; it is the engine's and stays the same to its end.  Returns
- * WEIR_E_HANDLE; WEIR_E_ARG (out_fd is NULL, or the engine has a thread of its
- * own).  Does not block. */
+/* For an engine with WEIR_ENGINE_FOREIGN_LOOP, which starts no thread but for name
+ * look-ups and blocking calls of drivers, and whose reactor runs on the program's
+ * own event loop.  Writes the descriptor to be watched for reading to *out_fd; it
+ * is the engine's, only to be polled, and stays the same to its end, before which
+ * it is to be taken out of poll sets.  It is readable at first: call
+ * weir_engine_turn().
+ *
+ * Blocking calls work as ever: one that waits for something only the reactor can
+ * do (an acquire in line, a completion, a drain, weir_pool_wait_ready(), a request
+ * of a credential, the shutdown) runs the reactor while it waits, in turn with
+ * others.  A call that drives its own connection (a connect, a statement) does
+ * not; closes, resets and expiries then wait for the next turn.
+ *
+ * Returns WEIR_E_HANDLE; WEIR_E_ARG (out_fd is NULL, or the engine has a thread of
+ * its own).  Does not block. */
 WEIR_API int32_t weir_engine_fd(weir_h engine,
                                 int64_t *out_fd,
                                 struct weir_error *err);
@@ -231,10 +241,12 @@ WEIR_API int32_t weir_engine_fd(weir_h engine,
 /* Runs what is due on the reactor of such an engine: to be called when the
  * descriptor is readable and when the time it gave last has passed.  *out_due_ns
  * (optional) gets the time from now to the next deadline, in nanoseconds, 0 if
- * there is more to do at once, WEIR_TIMEOUT_NEVER if none is set; it may come
- * earlier after calls on other threads, which then make the descriptor readable.
- * While another thread runs the reactor (a blocking call that takes its turn)
- * nothing is done and the descriptor becomes readable when that thread is through.
+ * there is more to do at once, WEIR_TIMEOUT_NEVER if none is set.  That holds until
+ * the next call; a deadline that is set meanwhile, by any thread, makes the
+ * descriptor readable if it is an earlier one.  While another thread runs the
+ * reactor (a blocking call that takes its turn) the descriptor is not readable,
+ * nothing is done here, and *out_due_ns gets WEIR_TIMEOUT_NEVER; when that thread
+ * is through, the descriptor is readable if there is something to do or to know.
  * Returns WEIR_E_HANDLE, WEIR_E_ARG (the engine has a thread of its own).
  * Threads: any, one at a time runs it.  Does not block. */
 WEIR_API int32_t weir_engine_turn(weir_h engine,
@@ -353,11 +365,14 @@ WEIR_API int32_t weir_credential_refuse(weir_h request,
  * has for an equal key; each successful call needs one weir_pool_close().
  * Settings that are not part of the key (Connect Timeout, Command Timeout, ...)
  * are those of the first open; a later one changes nothing about them.
- * Opens no connection unless Min Pool Size says so, and then in the background.
+ * Opens no connection unless Min Pool Size says so, and then in the background;
+ * with Startup=require it returns when they are open, at least one, and fails with
+ * the first connect that does, as weir_acquire() would, within Connect Timeout.
  * Returns WEIR_E_ARG (the string: *err names the option and the position),
  * WEIR_E_FAIL (driver cannot be loaded, or refused an option), WEIR_E_HANDLE,
  * WEIR_E_CLOSED, WEIR_E_SPACE, WEIR_E_NOMEM.  The string is copied, secrets in
- * it are kept apart.  Blocks: on loading a driver. */
+ * it are kept apart.  Blocks: on loading a driver; with
+ * Startup=require up to Connect Timeout. */
 WEIR_API int32_t weir_pool_open(weir_h engine,
                                 const char *conninfo,
                                 uint64_t conninfo_len,
@@ -380,7 +395,7 @@ WEIR_API int32_t weir_pool_clear(weir_h pool);
 
 /* Counts of one pool at one moment.  Slots add up: total = connecting + idle +
  * leased + reserved + parked + stasis + closing, and empty is the rest up to
- * max_size. */
+ * effective_max, 0 if that has become less than the total. */
 struct weir_pool_stats {
   uint32_t struct_size; /* set by the caller */
   uint32_t max_size;
@@ -465,7 +480,8 @@ WEIR_API int32_t weir_pool_counters(weir_h pool, struct weir_counters *out);
 WEIR_API int32_t weir_engine_counters(weir_h engine, struct weir_counters *out);
 
 /* Waits until the pool is ready: Min Pool Size connections are open, or one if
- * that is 0, in which case one is opened.  Returns WEIR_E_TIMEOUT (*err tells the
+ * that is 0, in which case one is opened.  Connects that fail are tried again, once
+ * a second.  Returns WEIR_E_TIMEOUT (*err tells the
  * last connect error), WEIR_E_FAIL (a connect failed in a way that another
  * attempt cannot mend, such as a wrong password), WEIR_E_CLOSED, WEIR_E_HANDLE,
  * WEIR_E_ARG.  Blocks: up to timeout_ns. */
@@ -476,21 +492,24 @@ WEIR_API int32_t weir_pool_wait_ready(weir_h pool,
 /* Pauses: from now on no acquire is served, those that come wait in line, and
  * their time-outs run on.  Leases go on as before, and nothing is opened.
  * weir_pool_resume() ends that, and a drain, and serves who waits.  Both do
- * nothing if there is nothing to do.  Returns WEIR_OK or WEIR_E_HANDLE.  Does not
- * block. */
+ * nothing if there is nothing to do; a pool that drains is not paused, and pauses
+ * are not counted.  Returns WEIR_OK or WEIR_E_HANDLE.  Does not block. */
 WEIR_API int32_t weir_pool_pause(weir_h pool);
 WEIR_API int32_t weir_pool_resume(weir_h pool);
 
 /* Empties the pool: new acquires are refused with WEIR_E_CLOSED, those that wait
- * are served as leases come back, idle connections are closed, leased ones when
- * they come back.  When grace_ns has passed, waiters end with WEIR_E_CLOSED and
- * the leases that are left are taken away: their handles are stale, a statement
- * that runs ends with WEIR_E_CLOSED.  The pool stays so until weir_pool_resume().
- * Returns WEIR_OK when every session is closed; WEIR_E_TIMEOUT (*err says how many
- * leases were cut off, and how many sessions are still closing),
+ * are served as leases come back and told WEIR_E_CLOSED when none is left that
+ * could, idle connections are closed, leased ones when they come back.  Nothing is
+ * opened, and a pause ends.  When grace_ns has passed, waiters end with
+ * WEIR_E_CLOSED, connects are given up, and the leases that are left are taken
+ * away: their handles are stale, a statement that runs ends with WEIR_E_CLOSED.
+ * The pool stays so until weir_pool_resume().
+ * Returns WEIR_OK when every lease came back and every session is closed;
+ * WEIR_E_TIMEOUT when the grace passed first (*err says how many leases were taken
+ * away, how many waiters refused, and how many sessions are still closing),
  * WEIR_E_CANCELLED (resumed meanwhile), WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_ARG.
  * grace_ns: 0 cuts off at once, WEIR_TIMEOUT_NEVER waits for all leases.
- * Blocks: up to grace_ns and Close Timeout. */
+ * Blocks: up to grace_ns, Close Timeout and 1 s. */
 WEIR_API int32_t weir_pool_drain(weir_h pool,
                                  int64_t grace_ns,
                                  struct weir_error *err);
@@ -498,7 +517,8 @@ WEIR_API int32_t weir_pool_drain(weir_h pool,
 /* Changes Min and Max Pool Size.  A smaller maximum closes idle connections at
  * once, and leased ones as they come back, until it is met; a larger one serves
  * those who wait.  No lease and no place in line is lost.  Returns WEIR_E_ARG,
- * WEIR_E_HANDLE, WEIR_E_NOMEM, WEIR_E_CLOSED.  Does not block. */
+ * WEIR_E_HANDLE, WEIR_E_NOMEM, WEIR_E_CLOSED, WEIR_E_SPACE as
+ * weir_pool_reconfigure().  Does not block. */
 WEIR_API int32_t weir_pool_resize(weir_h pool,
                                   uint32_t min_size,
                                   uint32_t max_size,
@@ -508,8 +528,12 @@ WEIR_API int32_t weir_pool_resize(weir_h pool,
  * refused.  changes: "Name=value;Name=value", UTF-8; those that are marked
  * changeable in `weirctl help settings`.  Each acts on what is done from then on;
  * an expiry that a connection has been given stays.  The pool's key stays what it
- * was.  Returns WEIR_E_ARG (*err names the setting), WEIR_E_HANDLE, WEIR_E_NOMEM,
- * WEIR_E_CLOSED.  Does not block. */
+ * was, so two pools can come to have equal settings.  Those who wait keep their
+ * places, also when Max Waiters becomes less, and their time-outs.  Returns
+ * WEIR_E_ARG (*err names the setting), WEIR_E_UNSUPPORTED (it is not built yet),
+ * WEIR_E_HANDLE, WEIR_E_NOMEM, WEIR_E_CLOSED; WEIR_E_SPACE when calls that began
+ * before are still inside the library and 1,024 changes were made meanwhile.  Does
+ * not block. */
 WEIR_API int32_t weir_pool_reconfigure(weir_h pool,
                                        const char *changes,
                                        uint64_t changes_len,
@@ -538,8 +562,9 @@ WEIR_API int32_t weir_conninfo_key(weir_h engine,
 /* Gets a connection, waiting at most timeout_ns for an idle one or a new one;
  * WEIR_TIMEOUT_POOL is the pool's Connect Timeout.  0 takes an idle connection
  * or none: it opens nothing, so on a new pool it always fails.  First come,
- * first served among callers that wait.  Returns WEIR_E_TIMEOUT (*err tells the pool's state
- * and the last connect error), WEIR_E_FAIL (this caller's connect failed:
+ * first served among callers that wait.  Returns WEIR_E_TIMEOUT (*err tells in one
+ * sentence who holds the connections and for how long, how many wait, and the last
+ * connect error), WEIR_E_FAIL (this caller's connect failed:
  * *err says in which phase), WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max Waiters),
  * WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM, WEIR_E_SPACE.
  * Owns: *out_lease until weir_release() or weir_discard().
@@ -778,10 +803,17 @@ WEIR_API int32_t weir_rollback_to(weir_h lease,
  * at once, exactly as weir_X() would, and nothing else happens; or it answers
  * WEIR_PENDING, and then one completion for it appears in the queue it was given.
  * Exactly one, whatever happens: success, failure, time-out, weir_op_cancel(), the
- * end of the pool or of the engine.  The one exception is the end of the queue.
- * No memory of the caller is used after the call, and nothing is allocated but the
- * words of an error: a queue holds its capacity of operations from the start, each
- * from its submission until its completion was taken. */
+ * end of the pool or of the engine.  The one exception is the end of the queue,
+ * which comes with the end of the engine: what has not been taken by then is not
+ * told.  No memory of the caller is used after the call.  Nothing is allocated in
+ * order to wait: a queue holds its capacity of operations from the start, each
+ * from its submission until its completion was taken.  (A statement, its
+ * parameters and the name of a savepoint are copied, as weir_exec() does.)
+ *
+ * A lease is busy from a submission that answered WEIR_PENDING to its completion:
+ * other calls on it, weir_release() included, are answered with WEIR_E_BUSY, but
+ * weir_cancel() is not.  Blocking and submit forms may be used on one lease in
+ * turn. */
 
 /* What a completion is of. */
 #define WEIR_OP_ACQUIRE     1
@@ -864,7 +896,11 @@ WEIR_API int32_t weir_submit_acquire(weir_h pool,
                                      struct weir_error *err);
 
 /* weir_exec() that does not wait.  The completion, or WEIR_OK, says that
- * weir_submit_next() has something to tell. */
+ * weir_submit_next() has something to tell.  What can be sent at once is sent by
+ * this thread; the rest is the reactor's.  The time-out counts from here.  Returns
+ * what weir_exec() does, and WEIR_E_BUSY also for a queue that is full;
+ * WEIR_E_HANDLE also for the queue; WEIR_E_ARG if the queue is of another engine.
+ * After WEIR_PENDING *out_op (optional) may be cancelled.  Does not block. */
 WEIR_API int32_t weir_submit_exec(weir_h lease,
                                   const char *sql,
                                   uint64_t sql_len,
@@ -877,7 +913,8 @@ WEIR_API int32_t weir_submit_exec(weir_h lease,
 /* weir_next() that does not wait.  WEIR_OK: *out has the next piece.
  * WEIR_PENDING: *out is untouched; a completion with WEIR_OK means that a call of
  * weir_submit_next() or weir_next() now finds a piece at once, one with another
- * status that the request has failed so. */
+ * status that the request has failed so.  Returns what weir_next() does, and as
+ * weir_submit_exec() for queue and out_op.  Does not block. */
 WEIR_API int32_t weir_submit_next(weir_h lease,
                                   struct weir_item *out,
                                   weir_h queue,
@@ -887,11 +924,12 @@ WEIR_API int32_t weir_submit_next(weir_h lease,
 
 /* weir_begin(), weir_commit(), weir_rollback(), weir_save() and
  * weir_rollback_to() that do not wait.  what: WEIR_OP_BEGIN to
- * WEIR_OP_ROLLBACK_TO.  isolation: of BEGIN.  name: of SAVE and ROLLBACK_TO. */
+ * WEIR_OP_ROLLBACK_TO.  opts: optional but for SAVE and ROLLBACK_TO.  Returns what
+ * those do, and as weir_submit_exec() for queue and out_op.  Does not block. */
 struct weir_txn_opts {
   uint32_t struct_size;
-  int32_t isolation; /* WEIR_ISO_* */
-  const char *name;
+  int32_t isolation; /* of BEGIN: WEIR_ISO_* */
+  const char *name;  /* of SAVE and ROLLBACK_TO */
   uint64_t name_len;
 };
 WEIR_API int32_t weir_submit_txn(weir_h lease,
@@ -903,8 +941,8 @@ WEIR_API int32_t weir_submit_txn(weir_h lease,
                                  struct weir_error *err);
 
 /* Gives up on a submitted operation.  It still completes exactly once: with
- * WEIR_E_CANCELLED, or with its own result if that was faster.  For a statement
- * it does what weir_cancel() does.  Returns WEIR_OK; WEIR_E_HANDLE when it is
+ * WEIR_E_CANCELLED, or with its own result if that was faster.  For a request of a
+ * lease it does what weir_cancel() does, and never hits a later one.  Returns WEIR_OK; WEIR_E_HANDLE when it is
  * over.  Any thread.  Does not block. */
 WEIR_API int32_t weir_op_cancel(weir_h op);
 

@@ -33,6 +33,9 @@
                                                      type v) {               \
     return atomic_exchange_explicit(p, v, memory_order_acq_rel);             \
   }                                                                          \
+  static inline type weir__exchange_seq_##suffix(_Atomic type *p, type v) {  \
+    return atomic_exchange_explicit(p, v, memory_order_seq_cst);             \
+  }                                                                          \
   static inline bool weir__cas_acq_rel_##suffix(_Atomic type *p,             \
                                                 type *expected, type v) {    \
     return atomic_compare_exchange_strong_explicit(                          \

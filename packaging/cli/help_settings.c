@@ -1,23 +1,44 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cell.h"
+#include "text_buf.h"
 #include "weirctl.h"
 
-const char weirctl_settings_help[] =
+#define WIDTH 80
+
+/* One setting of the pool. */
+struct setting {
+  const char *name;
+  const char *aliases; /* commas between them */
+  const char *unit;
+  const char *fallback;
+  const char *range; /* "" where the unit says it */
+  int changeable;
+  int built;
+  const char *what;
+};
+
+static const struct setting settings[] = {
+#include "settings_data.h"
+};
+#define N_SETTINGS (sizeof settings / sizeof settings[0])
+
+static const char head[] =
     "Connection strings: Name=value;Name=value\n"
     "\n"
     "Names are read without regard to case and blanks.  A value with a ; in it "
     "is\n"
     "put in quotes.  In -c @FILE a line that begins with # is a comment.\n"
-    "\n"
-    "Of every driver, the settings of the pool; engine/README.md has them "
-    "all:\n"
-    "\n"
-    "  Driver                   which driver: tds, mock; required\n"
-    "  Max Pool Size            most sessions at the server [100]\n"
-    "  Min Pool Size            connections kept open [0]\n"
-    "  Connect Timeout          for an acquire and for a connect [15 s]\n"
-    "  Command Timeout          for a statement, 0 is none [30 s]\n"
-    "  Connection Idle Timeout  until an idle connection is closed [300 s]\n"
-    "  Pooling                  false opens and closes each time [true]\n"
+    "Times: a bare number is seconds; ns, us, ms, s, min and h are "
+    "understood.\n"
+    "Settings marked * can change while the pool runs "
+    "(weir_pool_reconfigure()).\n";
+
+static const char driver_part[] =
     "\n"
     "Of Driver=tds; drivers/tds/README.md has their other names:\n"
     "\n"
@@ -55,3 +76,128 @@ const char weirctl_settings_help[] =
     "Example:\n"
     "  weirctl key \"Driver=tds;Server=127.0.0.1,1433;User ID=sa;Password=x;"
     "Encrypt=optional\"\n";
+
+/* Words of text from column `indent` on, in lines of WIDTH. */
+static void print_wrapped(const char *text, size_t indent) {
+  size_t at = 0;
+  while (*text != '\0') {
+    size_t n = strcspn(text, " ");
+    if (at != 0 && at + 1 + n > WIDTH) {
+      (void)putchar('\n');
+      at = 0;
+    }
+    if (at == 0) {
+      (void)printf("%*s", (int)indent, "");
+      at = indent;
+    } else {
+      (void)putchar(' ');
+      at++;
+    }
+    (void)fwrite(text, 1, n, stdout);
+    at += n;
+    text += n;
+    text += strspn(text, " ");
+  }
+  (void)putchar('\n');
+}
+
+static void add_list(struct text_buf *to, const char *list) {
+  for (; *list != '\0'; list++) {
+    text_buf_add(to, list, 1);
+    if (*list == ',') {
+      text_buf_add(to, " ", 1);
+    }
+  }
+}
+
+/* False: no memory. */
+static bool print_one(const struct setting *s) {
+  struct text_buf facts = {0};
+  text_buf_add_str(&facts, s->unit);
+  if (s->range[0] != '\0') {
+    text_buf_add_str(&facts, strcmp(s->unit, "one of") == 0 ? " " : ", ");
+    text_buf_add_str(&facts, s->range);
+  }
+  text_buf_add_str(&facts, "; ");
+  text_buf_add_str(&facts,
+                   strcmp(s->fallback, "required") == 0 ? "" : "default ");
+  text_buf_add_str(&facts, s->fallback);
+  if (s->aliases[0] != '\0') {
+    text_buf_add_str(&facts, "; also ");
+    add_list(&facts, s->aliases);
+  }
+  text_buf_add(&facts, "", 1);
+  if (!facts.failed) {
+    (void)printf("\n  %s%s\n", s->name, s->changeable != 0 ? " *" : "");
+    print_wrapped(facts.p, 6);
+    print_wrapped(s->what, 6);
+  }
+  bool good = !facts.failed;
+  text_buf_free(&facts);
+  return good;
+}
+
+static bool print_text(void) {
+  bool good = true;
+  (void)fputs(head, stdout);
+  (void)fputs("\nOf every driver, the settings of the pool:\n", stdout);
+  for (size_t i = 0; i < N_SETTINGS; i++) {
+    good = good && (settings[i].built == 0 || print_one(&settings[i]));
+  }
+  (void)fputs("\nKnown, and accepted at their defaults only until they are "
+              "built:\n",
+              stdout);
+  for (size_t i = 0; i < N_SETTINGS; i++) {
+    good = good && (settings[i].built != 0 || print_one(&settings[i]));
+  }
+  (void)fputs(driver_part, stdout);
+  return good;
+}
+
+static void add_member(struct text_buf *to,
+                       const char *name,
+                       const char *text) {
+  text_buf_addf(to, "\"%s\":", name);
+  cell_add_json_string(to, text, strlen(text));
+  text_buf_add(to, ",", 1);
+}
+
+static void add_aliases(struct text_buf *to, const char *list) {
+  text_buf_add_str(to, "\"aliases\":[");
+  while (*list != '\0') {
+    size_t n = strcspn(list, ",");
+    cell_add_json_string(to, list, n);
+    list += n + (list[n] == ',');
+    text_buf_add_str(to, *list == '\0' ? "" : ",");
+  }
+  text_buf_add_str(to, "],");
+}
+
+static bool print_json(void) {
+  struct text_buf out = {0};
+  for (size_t i = 0; i < N_SETTINGS; i++) {
+    const struct setting *s = &settings[i];
+    text_buf_add(&out, "{", 1);
+    add_member(&out, "name", s->name);
+    add_aliases(&out, s->aliases);
+    add_member(&out, "unit", s->unit);
+    add_member(&out, "default", s->fallback);
+    add_member(&out, "range", s->range);
+    text_buf_addf(&out, "\"changeable\":%s,\"built\":%s,",
+                  s->changeable != 0 ? "true" : "false",
+                  s->built != 0 ? "true" : "false");
+    text_buf_add_str(&out, "\"what\":");
+    cell_add_json_string(&out, s->what, strlen(s->what));
+    text_buf_add_str(&out, "}\n");
+  }
+  bool good = !out.failed;
+  if (good) {
+    (void)fwrite(out.p, 1, out.len, stdout);
+  }
+  text_buf_free(&out);
+  return good;
+}
+
+bool weirctl_help_settings(bool json) {
+  return json ? print_json() : print_text();
+}

@@ -51,9 +51,9 @@ static void print_help(FILE *to) {
                   verbs[i].run == NULL ? " (not built yet)" : "");
   }
   (void)fputs(
-      "  help      this text; help VERB, help settings (what a connection "
-      "string\n"
-      "            may hold), help exit-codes\n\n"
+      "  help      this text; help VERB, help settings [--json] (what a "
+      "connection\n"
+      "            string may hold), help exit-codes\n\n"
       "  --version  versions of weirctl and of the library\n\n"
       "Example:\n"
       "  weirctl query -c \"Driver=tds;Server=127.0.0.1,1433;User ID=sa;"
@@ -78,6 +78,18 @@ static int refuse_verb(const char *name) {
   return diag_usage(NULL, "there is no verb \"%s\"", name);
 }
 
+static int help_settings(int argc, char **argv) {
+  bool json = argc == 3 && strcmp(argv[2], "--json") == 0;
+  if (argc > 2 && !json) {
+    return diag_usage(NULL, "help settings takes --json and nothing else");
+  }
+  if (!weirctl_help_settings(json)) {
+    diag_line("no memory");
+    return EXIT_CODE_OTHER;
+  }
+  return EXIT_CODE_OK;
+}
+
 static int help(int argc, char **argv) {
   if (argc < 2) {
     print_help(stdout);
@@ -88,8 +100,7 @@ static int help(int argc, char **argv) {
     return EXIT_CODE_OK;
   }
   if (strcmp(argv[1], "settings") == 0) {
-    (void)fputs(weirctl_settings_help, stdout);
-    return EXIT_CODE_OK;
+    return help_settings(argc, argv);
   }
   const struct verb *verb = find_verb(argv[1]);
   if (verb == NULL || verb->help == NULL) {

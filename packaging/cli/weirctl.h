@@ -8,6 +8,7 @@
 #define WEIRCTL_H
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "weir.h"
@@ -23,8 +24,10 @@ extern const char cmd_demo_help[];
 extern const char cmd_drivers_help[];
 extern const char cmd_key_help[];
 
-/* What "weirctl help settings" prints: the names in connection strings. */
-extern const char weirctl_settings_help[];
+/* "weirctl help settings": prints what a connection string may hold, the settings of
+ * the engine's table (settings_data.h) and those of drivers; with json the former
+ * only, one object on a line.  False: no memory. */
+bool weirctl_help_settings(bool json);
 
 /* Runs the program; main() in all but name, so that tests can link the rest
  * with a library that is not libweir. */

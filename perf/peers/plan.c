@@ -57,7 +57,10 @@ static const struct figure figure_used = {"utilisation", utilisation};
    BIT(POOL_HANDOVER))
 
 static const struct plan_part parts[] = {
-    {&workload_single_thread, {"ops=100000"}, SHARED, {&figure_per_op}},
+    {&workload_single_thread,
+     {"ops=100000"},
+     SHARED,
+     {&figure_per_op, &figure_cpu}},
     {&workload_rapid_fire,
      {"threads=2", "max_pool=10", "ops=200000"},
      SHARED,
@@ -85,7 +88,7 @@ static const struct plan_part parts[] = {
     {&workload_single_thread_async,
      {"depth=10", "ops=100000"},
      WEIR,
-     {&figure_per_op}},
+     {&figure_per_op, &figure_cpu}},
     {&workload_cold_start_ramp_async,
      {NULL},
      WEIR,

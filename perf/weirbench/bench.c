@@ -112,16 +112,21 @@ static int run_all(struct run *run, struct fault *fault) {
   return 0;
 }
 
-/* What is wrong with the request shows before anything is run. */
-static int try_open(const struct run *run, struct fault *fault) {
+/* One acquire: what is wrong with the request, or with the server, shows before
+ * anything is run. */
+static int try_out(const struct run *run, struct fault *fault) {
   struct pool_config config = run->trials[0].config;
   void *pool;
+  uint64_t lease;
   config.max_pool = 1;
   if (pool_weir.open(&config, &pool, fault) != 0) {
     return -1;
   }
+  int rc = pool_weir.take(pool, &lease, fault) == POOL_OK
+               ? pool_weir.give(pool, lease, fault)
+               : -1;
   pool_weir.close(pool);
-  return 0;
+  return rc;
 }
 
 static int run_workload(const struct options *options, struct fault *fault) {
@@ -133,7 +138,7 @@ static int run_workload(const struct options *options, struct fault *fault) {
   run->options = options;
   run->terminal = isatty(STDERR_FILENO) == 1;
   int rc = plan(run, fault);
-  rc = rc == 0 ? try_open(run, fault) : rc;
+  rc = rc == 0 ? try_out(run, fault) : rc;
   if (rc == 0) {
     trace_all(run);
     trial_park_thread();

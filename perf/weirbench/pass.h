@@ -27,7 +27,8 @@ int pass_prepare(struct stage *stage);
 int pass_warm_up(struct stage *stage);
 
 /* After an iteration: takes a worker's failure, if there was one, for the
- * stage's.  Returns -1 if there was any. */
+ * stage's; that every acquire has timed out is one, too.  Returns -1 if there was
+ * any. */
 int pass_verdict(struct stage *stage);
 
 struct sums pass_sums(const struct stage *stage);

@@ -83,6 +83,9 @@ int pass_verdict(struct stage *stage) {
     fault_set(&stage->fault, "%s: %u of %u callers failed; one of them: %s",
               stage->workload->name, failed, stage->n_workers,
               first->fault.text);
+  } else if (pass_sums(stage).done == 0) {
+    fault_set(&stage->fault, "%s: every acquire of an iteration timed out",
+              stage->workload->name);
   }
   return stage->fault.set ? -1 : 0;
 }

@@ -34,9 +34,7 @@ static int try_acquire(int64_t timeout_ns) {
 }
 
 static void start_waiter(void) {
-  uint32_t before = fixture_stats(pool).waiters;
   acquirer_start(&w, pool, WEIR_TIMEOUT_NEVER);
-  AWAIT_STAT(pool, waiters, before + 1);
 }
 
 /* The pool has no other connection. */
@@ -44,6 +42,7 @@ static void open_full(const char *settings) {
   fixture_open_virtual(&f);
   held = fixture_single(&f, settings, &pool);
   start_waiter();
+  AWAIT_STAT(pool, waiters, 1);
 }
 
 /* One more lies idle: nobody is served for the moment. */
@@ -54,6 +53,7 @@ static void open_paused(const char *settings) {
   cr_assert_eq(weir_release(fixture_acquire(&f, pool)), WEIR_OK);
   cr_assert_eq(weir_pool_pause(pool), WEIR_OK);
   start_waiter();
+  AWAIT_STAT(pool, waiters, 1);
 }
 
 /* The caller in line is served; returns its lease. */
@@ -169,15 +169,18 @@ Test(change, lifetime_jitter_is_that_of_later_connections, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* Nothing idle is closed while anybody is in line, so there is nobody at first. */
 Test(change, connection_idle_timeout_moves_the_timer, .timeout = 10) {
-  open_paused("");
+  fixture_open_virtual(&f);
+  pool = fixture_pool(&f, "Max Pool Size=2");
+  held = fixture_acquire(&f, pool);
+  cr_assert_eq(weir_release(fixture_acquire(&f, pool)), WEIR_OK);
   must_change("Connection Idle Timeout=5");
   fixture_sync(&f);
   fixture_advance(&f, 5 * SECOND);
   AWAIT_STAT(pool, closed, 1);
-  cr_assert_eq(fixture_stats(pool).waiters, 1);
   cr_assert_eq(fixture_run(&f, held, "rows 1"), WEIR_OK);
-  cr_assert_eq(weir_pool_resume(pool), WEIR_OK);
+  start_waiter();
   (void)served();
   fixture_close(&f);
 }
@@ -256,6 +259,35 @@ Test(change, max_concurrent_connects_lets_more_begin, .timeout = 10) {
     cr_assert_eq(acquirer_join(&a[i]), WEIR_OK);
   }
   cr_assert_eq(fixture_run(&f, held, "rows 1"), WEIR_OK);
+  fixture_close(&f);
+}
+
+Test(change, min_idle_is_filled, .timeout = 10) {
+  open_full("");
+  must_change("Min Idle=2;Max Pool Size=5");
+  (void)served();
+  AWAIT_STAT(pool, idle, 2);
+  cr_assert_eq(fixture_run(&f, held, "rows 1"), WEIR_OK);
+  fixture_close(&f);
+}
+
+/* One that anybody waits for is not pinged but given away, so nobody does at
+ * first. */
+Test(change, keepalive_interval_moves_the_timer, .timeout = 10) {
+  fixture_open_virtual(&f);
+  pool = fixture_pool(&f, "Max Pool Size=2;Min Pool Size=2");
+  AWAIT_STAT(pool, idle, 2);
+  held = fixture_acquire(&f, pool);
+  must_change("Keepalive Interval=10");
+  fixture_sync(&f);
+  for (unsigned i = 0; i < 11; i++) {
+    fixture_advance(&f, SECOND);
+  }
+  AWAIT_COUNT(&f, calls[MOCK_PING], 1);
+  AWAIT_STAT(pool, idle, 1);
+  cr_assert_eq(fixture_run(&f, held, "rows 1"), WEIR_OK);
+  start_waiter();
+  (void)served();
   fixture_close(&f);
 }
 
@@ -355,6 +387,7 @@ Test(change, is_refused_while_too_many_are_still_read, .timeout = 20) {
   cr_assert_not_null(strstr(f.err.message, "try again later"));
   cr_assert_eq(weir_release(held), WEIR_OK);
   (void)served();
+  (void)change("Max Waiters=3"); /* has the reactor look */
   for (unsigned i = 0; i < 3; i++) {
     fixture_sync(&f);
     must_change("Max Waiters=3");

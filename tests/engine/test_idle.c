@@ -23,9 +23,13 @@ static void open_full_pool(void) {
   }
 }
 
+static struct weir__idle_hint *hints(void) {
+  return atomic_load_explicit(&pool->idle.hints, memory_order_relaxed);
+}
+
 static void forget_hints(void) {
   for (uint32_t i = 0; i <= pool->idle.hint_mask; i++) {
-    atomic_store(&pool->idle.hints[i].index_plus_1, 0);
+    atomic_store(&hints()[i].index_plus_1, 0);
   }
 }
 
@@ -66,7 +70,7 @@ Test(idle, takes_the_hinted_slot_first, .timeout = 10) {
   cr_assert_eq(weir_release(leases[3]), WEIR_OK);
   cr_assert_eq(weir_release(leases[50]), WEIR_OK);
   for (uint32_t i = 0; i <= pool->idle.hint_mask; i++) {
-    atomic_store(&pool->idle.hints[i].index_plus_1, 51);
+    atomic_store(&hints()[i].index_plus_1, 51);
   }
   struct weir__slot *slot = take(0);
   cr_assert_eq(slot->index, 50);
@@ -132,7 +136,7 @@ Test(idle, follows_hints_below_the_packed_limit_only, .timeout = 10) {
     cr_assert_eq(weir_release(leases[3]), WEIR_OK);
     cr_assert_eq(weir_release(leases[50]), WEIR_OK);
     for (uint32_t k = 0; k <= pool->idle.hint_mask; k++) {
-      atomic_store(&pool->idle.hints[k].index_plus_1, 51);
+      atomic_store(&hints()[k].index_plus_1, 51);
     }
     atomic_store(&pool->idle.packed, packed[i]);
     struct weir__slot *slot = take(0);

@@ -427,7 +427,7 @@ Test(tend, scenario_189_a_gap_in_time_is_one_wave_of_pings, .timeout = 10) {
 }
 
 /* Scenario 60. */
-Test(tend, scenario_60_keeps_min_idle_ready, .timeout = 10) {
+Test(tend, scenario_59_keeps_min_idle_ready, .timeout = 10) {
   weir_h leases[10];
   fixture_open(&f);
   weir_h pool = fixture_pool(&f, "Min Idle=2;Max Pool Size=10");

@@ -15,13 +15,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Ways in which pools and TDS drivers fail in the field (S), by chapter, and
 # reports of other drivers' users (R).
 NEEDED = (
-    ["S30"]                                             # D  creation that fails
+    ["S30", "S33"]                                      # D  creation, starvation
+    + [f"S{n}" for n in (53, 56, 58, 59)]               # H, I maximum, minimum
+    + [f"S{n}" for n in (63, 64, 65)]                   # J  idle trimming
+    + [f"S{n}" for n in (67, 68)]                       # K  lifetime
+    + [f"S{n}" for n in (73, 78, 85)]                   # L, M stale, validation
     + [f"S{n}" for n in (115, 116, 119, 120)]           # R  counters
     + [f"S{n}" for n in (159, 160)]                     # Z  connection strings
     + [f"S{n}" for n in (162, 164, 165, 166, 169)]      # AA packet boundaries
     + [f"S{n}" for n in (170, 172, 174, 176, 177, 178)] # BB attention
     + [f"S{n}" for n in (179, 181, 183, 185, 186)]      # CC routing, TLS
     + ["S187"]                                          # DD big results
+    + ["S189"]                                          # EE clock jumps
     + [f"S{n}" for n in (194, 197)]                     # FF truthful errors
     + [f"R{n}" for n in range(1, 36)])
 

@@ -24,7 +24,7 @@ RUN(core_late_three,
     .time_outs = true);
 RUN(core_two, .callers = 2, .cycles = 2, .slots = 2, .idle = 2);
 RUN(core_three, .callers = 3, .cycles = 1, .slots = 2, .idle = 2);
-RUN(core_cycles, .callers = 3, .cycles = 2, .slots = 2, .idle = 2);
+RUN(core_cycles, .callers = 2, .cycles = 3, .slots = 2, .idle = 2);
 RUN(core_clear,
     .callers = 2,
     .cycles = 1,
@@ -33,7 +33,7 @@ RUN(core_clear,
     .script = {ACT_CLEAR});
 RUN(core_clear_twice,
     .callers = 2,
-    .cycles = 2,
+    .cycles = 1,
     .slots = 2,
     .idle = 2,
     .script = {ACT_CLEAR, ACT_CLEAR});

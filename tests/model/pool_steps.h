@@ -2,7 +2,7 @@
 /* pool_steps.h - every step of the model and where the engine takes it: this is
  * the map from one to the other.  STEP: one access that others may see.  LOCAL:
  * a decision or guarded data only, taken in the same step as what leads to it.
- * A place in italics of the README's table is a plan, not code yet. */
+ * "plan": not built yet. */
 /* clang-format off */
 /* A caller: weir_acquire(), a while of holding, weir_release(). */
 STEP(take_q, "acquire.c take_idle", "reads Q: does nobody wait?")
@@ -113,14 +113,14 @@ STEP(drive_retire, "connect.c retire", "reads the word, to retire it")
 LOCAL(drive_end, "connect.c weir__connect_drive", "has ended")
 STEP(stopped, "connect.c stopped", "reads its node's state: served or closed?")
 /* The reactor. */
-STEP(reactor, "reactor.c run_tasks", "takes its next task")
+STEP(reactor, "reactor.c weir__reactor_run_tasks", "takes its next task")
 STEP(tend_q, "tend.c tend", "reads Q: does somebody wait?")
 STEP(tend_patience, "tend.c patience_ends", "locks and sets the timer")
 STEP(opened_word, "growth.c weir__growth_opened", "reads the word of what it opened or reset")
 LOCAL(opened_published, "growth.c weir__growth_opened", "is it given away?")
 STEP(emptied, "growth.c weir__growth_emptied", "CLOSING to EMPTY: the peer has closed")
 STEP(emptied_lock, "growth.c weir__growth_emptied", "locks, counts, and looks who wants the place")
-LOCAL(task_end, "reactor.c run_tasks", "has done a task")
+LOCAL(task_end, "reactor.c weir__reactor_run_tasks", "has done a task")
 /* The operator: clear, pause, resume, cancel, shut down, misuse. */
 STEP(operator, "the program", "does the next thing")
 STEP(clear_begin, "pool.c next_generation", "locks and begins a generation")
@@ -134,9 +134,9 @@ STEP(shut, "pool.c weir__pool_shut", "locks and sets CLOSED")
 LOCAL(shut_list, "pool.c fail_list", "is somebody in line?")
 STEP(sweep_word, "growth.c weir__growth_sweep", "reads a slot's word")
 LOCAL(swept, "growth.c weir__growth_sweep", "goes on to the next slot")
-STEP(revoke_word, "shutdown.c revoke", "reads a slot's word")
-LOCAL(revoke, "shutdown.c revoke", "is it a lease to be taken?")
-STEP(revoke_cas, "shutdown.c revoke", "moves the lease of a running call on")
+STEP(revoke_word, "revoke.c revoke", "reads a slot's word")
+LOCAL(revoke, "revoke.c revoke", "is it a lease to be taken?")
+STEP(revoke_cas, "revoke.c revoke", "moves the lease of a running call on")
 STEP(again_take, "the program", "copies the handle of caller 0")
 STEP(again_word, "lease.c weir__lease_release", "releases it too: reads the word")
 LOCAL(acted, "the program", "has done one thing")

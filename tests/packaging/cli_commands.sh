@@ -56,6 +56,10 @@ gives 0 --version
 printed "libweir 0.1.2"
 gives 0 help settings
 printed "TrustServerCertificate"
+printed "  Max Pool Size *"
+gives 0 help settings --json
+printed '"name":"Max Pool Size","aliases":["Maximum Pool Size"],"unit":"count"'
+gives 2 help settings --nosuch
 gives 0 help exit-codes
 printed "130  interrupted"
 for verb in query demo drivers key; do

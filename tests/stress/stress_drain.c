@@ -27,7 +27,8 @@ static const char conninfo[] =
     "cancel every 13: delay 1ms;"
     "cancel every 7: rows 3000x2, count 1;"
     "cancel every 5: again 20, succeed;"
-    "reset every 101: fail statement other 'no'\"";
+    "reset every 101: fail statement other 'no';"
+    "reset every 31: fail conn network 'gone'\"";
 
 static const char *const statements[] = {"rows 1000000000",
                                          "rows 3; notice 1 1 a; rows 100000 3",
