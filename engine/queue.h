@@ -76,6 +76,8 @@ struct weir__entry {
   struct weir_error *error; /* NULL: none, or no memory to tell it */
 };
 
+_Static_assert(sizeof(struct weir__entry) < 300, "weir.h promises it");
+
 struct weir__queue {
   struct weir__engine *engine;
   uint64_t handle;
