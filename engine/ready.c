@@ -8,6 +8,7 @@
 #include "acquire.h"
 #include "control.h"
 #include "explain.h"
+#include "growth.h"
 #include "lease.h"
 #include "status.h"
 #include "sys/clock.h"
@@ -75,7 +76,9 @@ static int64_t left(uint64_t deadline) {
 static int open_one(struct wait *w, struct weir_error *err) {
   struct weir_error own = {.struct_size = sizeof own};
   uint64_t lease = 0;
+  weir__growth_prove(w->pool, w->strict);
   int rc = weir__acquire(w->pool, w->self, left(w->deadline), &lease, &own);
+  weir__growth_prove(w->pool, false);
   if (rc == WEIR_OK) {
     return weir__lease_release(lease, w->self, false);
   }

@@ -127,6 +127,7 @@ struct weir_drv_hconn {
   bool reply_pending; /* reply_task will run: not to be freed before */
   bool closing;       /* close.c */
   bool reset;         /* tear streams down instead of closing them */
+  bool for_waiters;   /* its connect was begun for those who open none */
   struct weir_drv_hconn *next_closing;
   struct weir_drv_hconn **prev_closing;
 
