@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cause.h"
 #include "status.h"
 #include "sys/clock.h"
 
@@ -112,9 +113,9 @@ void weir__explain_late(struct weir__pool *pool,
 
 void weir__explain_last_error(struct weir__pool *pool, char *buf, size_t cap) {
   weir__mutex_lock(&pool->mu);
-  if (pool->last_error.code != 0) {
+  if (pool->last_error != NULL) {
     (void)snprintf(buf, cap, "; the last connect failed: %.300s",
-                   pool->last_error.message);
+                   pool->last_error->error.message);
   } else {
     buf[0] = '\0';
   }

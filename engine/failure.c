@@ -38,9 +38,7 @@ void weir__growth_fail_locked(struct weir__pool *pool,
   }
 }
 
-void weir__growth_fail_all(struct weir__pool *pool,
-                           const struct weir_error *err) {
-  struct weir__cause *cause = weir__cause_new(err);
+static void fail_all(struct weir__pool *pool, struct weir__cause *cause) {
   bool more;
   do {
     struct weir__wakes wakes = {.n_asleep = 0};
@@ -51,7 +49,6 @@ void weir__growth_fail_all(struct weir__pool *pool,
     weir__mutex_unlock(&pool->mu);
     weir__wakes_flush(&wakes, NULL);
   } while (more);
-  weir__cause_unref(cause);
 }
 
 /* Behind all that came before it: usually those that failed with it. */
@@ -92,10 +89,10 @@ void weir__growth_keep(struct weir__pool *pool, struct weir__waiter *w) {
 
 /* No attempt without a caller, and at most one a second with one, until a connect
  * succeeds or the pool is cleared: accounts get locked. */
-static void bar(struct weir__pool *pool, const struct weir_error *err)
+static void bar(struct weir__pool *pool, struct weir__cause *cause)
     WEIR_REQUIRES(pool->mu) {
   weir__cause_unref(pool->growth.barred);
-  pool->growth.barred = weir__cause_new(err);
+  pool->growth.barred = weir__cause_ref(cause);
   pool->growth.barred_until = weir__clock_add(weir__clock_now(), BARRED_NS);
 }
 
@@ -159,21 +156,24 @@ bool weir__growth_failed(struct weir__pool *pool,
                          const struct weir_error *err) {
   enum weir__class class =
       weir__classify_connect(err->scope, err->kind, err->phase);
+  struct weir__cause *cause = weir__cause_new(err);
   hand_in_bad(pool, slot, class, err);
   weir__mutex_lock(&pool->mu);
   pool->connects_failed++;
   weir__control_news_locked(pool);
-  pool->last_error = *err;
+  weir__cause_unref(pool->last_error);
+  pool->last_error = weir__cause_ref(cause);
   if (class == WEIR_CLASS_PERMANENT) {
-    bar(pool, err);
+    bar(pool, cause);
   }
   struct verdict verdict = judge(pool, class);
   bool clear =
       class == WEIR_CLASS_ROLE && clears_on_role(pool) && first_of_role(pool);
   weir__mutex_unlock(&pool->mu);
   if (verdict.all) {
-    weir__growth_fail_all(pool, err);
+    fail_all(pool, cause);
   }
+  weir__cause_unref(cause);
   if (clear) {
     weir__pool_clear(pool);
   }

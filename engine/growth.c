@@ -52,6 +52,7 @@ void weir__growth_init(struct weir__pool *pool) {
 
 void weir__growth_fini(struct weir__pool *pool) {
   weir__cause_unref(pool->growth.barred);
+  weir__cause_unref(pool->last_error);
 }
 
 /* Makes eight more places.  False: there is no memory, or there are too many. */
@@ -86,9 +87,12 @@ static void arm_look(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
   }
 }
 
-uint64_t weir__growth_next_look(struct weir__pool *pool) {
+uint64_t weir__growth_next_look(struct weir__pool *pool, uint64_t now) {
   struct weir__growth *g = &pool->growth;
   weir__mutex_lock(&pool->mu);
+  if (g->look_at <= now) {
+    g->look_at = WEIR_NEVER; /* of somebody who has left */
+  }
   g->look_armed = g->look_at;
   uint64_t at = g->look_at;
   if (pool->resting && pool->fill_not_before < at) {
@@ -344,11 +348,11 @@ static void content(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
 }
 
 void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
+  pool->growth.look_at = WEIR_NEVER;
   if (!weir__control_opens_locked(pool)) {
     return;
   }
   pool->lazy = pool->lazy && pool->waiting.n == 0;
-  pool->growth.look_at = WEIR_NEVER;
   if (pool->waiting.first != NULL) {
     give_to_waiters(pool, wakes);
   } else {

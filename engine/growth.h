@@ -36,8 +36,9 @@ void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes)
 void weir__growth_fill(struct weir__pool *pool);
 
 /* When the pool is to be tended to next because a limit that stands in the way of
- * a connect ends with time; WEIR_NEVER.  The caller sets a timer for it. */
-uint64_t weir__growth_next_look(struct weir__pool *pool);
+ * a connect ends with time; WEIR_NEVER.  The caller sets a timer for it.  now: taken
+ * before the pool was dispatched, so that what has passed by then is stale. */
+uint64_t weir__growth_next_look(struct weir__pool *pool, uint64_t now);
 
 /* Starts none for Min Pool Size for a second: whoever clears a pool wants the
  * server left alone for a moment.  Forgets a permanent failure.  mu held. */
@@ -86,10 +87,6 @@ bool weir__growth_failed(struct weir__pool *pool,
 
 /* Back in line where its time of coming puts it, if it is still opening. */
 void weir__growth_keep(struct weir__pool *pool, struct weir__waiter *w);
-
-/* Fails every waiter with a copy of the error.  No lock is held. */
-void weir__growth_fail_all(struct weir__pool *pool,
-                           const struct weir_error *err);
 
 /* Fails those that wait with that cause as far as there is room; each takes a
  * reference.  mu held. */

@@ -40,6 +40,7 @@
 #include "trim.h"
 #include "waiter.h"
 
+struct weir__cause;
 struct weir__credential;
 struct weir__engine;
 struct weir__driver;
@@ -153,7 +154,7 @@ struct weir__pool {
   uint64_t cancelled;
   uint64_t handovers;
   struct weir__waits waits;     /* of those that were served */
-  struct weir_error last_error; /* of the last connect that failed */
+  struct weir__cause *last_error; /* of the last connect that failed; or NULL */
   struct weir__growth growth;
 
   struct weir__seat seat; /* endpoint.h: not guarded by mu */

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "acquire.h"
+#include "cause.h"
 #include "control.h"
 #include "explain.h"
 #include "growth.h"
@@ -50,9 +51,9 @@ static void look(struct wait *w, struct progress *p) {
   min = min < pool->max_now ? min : pool->max_now;
   p->wanted = min == 0 ? 1 : min;
   p->open = pool->n_open - pool->n_connecting - pool->n_closing;
-  if (pool->connects_failed != w->failed &&
-      (w->strict || cannot_mend(&pool->last_error))) {
-    p->why = pool->last_error;
+  if (pool->connects_failed != w->failed && pool->last_error != NULL &&
+      (w->strict || cannot_mend(&pool->last_error->error))) {
+    p->why = pool->last_error->error;
     p->rc = p->why.code;
   }
   if (pool->closed || pool->draining) {

@@ -93,7 +93,7 @@ static void tend(struct weir__pool *pool) {
   if (is_due(pool, now)) {
     pool->review_at = weir__upkeep(pool, now);
   }
-  uint64_t at = earlier(pool->review_at, weir__growth_next_look(pool));
+  uint64_t at = earlier(pool->review_at, weir__growth_next_look(pool, now));
   weir__reactor_timer(pool->engine->reactor, &pool->tend_timer, at);
 }
 
