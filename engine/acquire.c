@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "cause.h"
 #include "connect.h"
 #include "dispatch.h"
 #include "explain.h"
@@ -216,7 +217,8 @@ static int wait_in_line(struct weir__pool *pool,
     }
     if (state == WEIR_WAITER_FAILED) {
       drop_place(pool, w);
-      return weir__acquire_refuse(pool, w->code, err);
+      return w->cause != NULL ? weir__cause_tell(w->cause, err)
+                              : weir__acquire_refuse(pool, w->code, err);
     }
     if (state == WEIR_WAITER_GRANTED) {
       drop_place(pool, w);

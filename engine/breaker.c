@@ -84,7 +84,7 @@ bool weir__breaker_good(struct weir__breaker *b,
 
 /* Between the shortest pause and three times the last one: pools that failed
  * together drift apart, and none of them waits longer than the cap. */
-static uint64_t next_delay(uint64_t last, uint64_t random) {
+uint64_t weir__breaker_delay(uint64_t last, uint64_t random) {
   uint64_t min = WEIR_BREAKER_DELAY_MIN_NS;
   uint64_t high = 3 * (last < min ? min : last);
   uint64_t drawn = min + random % (high - min + 1);
@@ -98,7 +98,7 @@ bool weir__breaker_bad(struct weir__breaker *b,
   if (ticket != b->epoch) {
     return false;
   }
-  b->delay_ns = next_delay(b->delay_ns, random);
+  b->delay_ns = weir__breaker_delay(b->delay_ns, random);
   enter(b, WEIR_BREAKER_OPEN, later(now, b->delay_ns));
   return true;
 }

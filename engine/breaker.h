@@ -65,6 +65,9 @@ bool weir__breaker_drop(struct weir__breaker *b, uint32_t ticket, uint64_t now);
  * changed. */
 bool weir__breaker_suspect(struct weir__breaker *b, uint64_t now);
 
+/* The pause after one of `last` (0: the first): decorrelated jitter. */
+uint64_t weir__breaker_delay(uint64_t last, uint64_t random);
+
 /* Forgets all: the configuration has changed, or the user knows better. */
 void weir__breaker_reset(struct weir__breaker *b);
 

@@ -74,6 +74,7 @@ static uint64_t lease_own(struct weir__pool *pool,
   bool won = false;
   weir__mutex_lock(&pool->mu);
   weir__counters_opened_locked(pool, weir__slot_session(slot));
+  weir__growth_connected_locked(pool, slot);
   weir__control_news_locked(pool);
   if (weir__waiter_state(w) == WEIR_WAITER_DRIVING &&
       weir__control_grants_locked(pool) && weir__slot_flags(word) == 0 &&
@@ -101,6 +102,7 @@ static int connected(struct weir__pool *pool,
   if (leased != 0) {
     weir__slot_start_lease(slot);
     weir__slot_begin(slot, weir__clock_coarse());
+    weir__slot_stamp(slot, weir__clock_now());
     w->granted = slot;
     w->granted_word = leased;
     return WEIR_OK;
@@ -127,7 +129,11 @@ static int failed(struct weir__pool *pool,
                   struct weir_error *err) {
   struct weir_error own = {.struct_size = sizeof own};
   weir__explain_connect(session, &own);
-  weir__growth_failed(pool, &own);
+  if (weir__growth_failed(pool, session->slot, &own)) {
+    weir__growth_keep(pool, w);
+    retire(session->slot);
+    return WEIR_PENDING;
+  }
   bool mine = withdraw_now(pool, w);
   retire(session->slot);
   if (!mine) {
@@ -147,7 +153,12 @@ static int late(struct weir__pool *pool,
   if (over) {
     session->expired = true;
     weir__explain_late(pool, w, session, &own);
-    weir__growth_failed(pool, &own);
+    if (weir__growth_failed(pool, session->slot, &own) &&
+        weir__clock_now() < w->deadline) {
+      weir__growth_keep(pool, w);
+      retire(session->slot);
+      return WEIR_PENDING;
+    }
   }
   weir__mutex_lock(&pool->mu);
   bool mine = withdraw(pool, w, WEIR_WAITER_FAILED);
@@ -200,7 +211,7 @@ static int no_session(struct weir__pool *pool,
   if (session == NULL) {
     weir__growth_abandon(pool, slot, &own);
   } else {
-    weir__growth_failed(pool, &own);
+    (void)weir__growth_failed(pool, slot, &own);
     retire(slot);
   }
   if (!mine) {

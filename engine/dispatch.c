@@ -66,6 +66,7 @@ static void grant(struct weir__pool *pool,
     weir__growth_unclaimed_locked(pool);
   }
   weir__dispatch_waited_locked(pool, w, now);
+  weir__growth_served_locked(pool, w);
   w->granted = slot;
   w->granted_word = word;
   weir__waiter_decide(w, WEIR_WAITER_GRANTED, wakes);
@@ -87,6 +88,7 @@ static bool hand_over_locked(struct weir__pool *pool,
   if (!weir__slot_move(slot, word, leased)) {
     return false;
   }
+  weir__growth_returned_locked(pool, slot);
   weir__slot_start_lease(slot);
   pool->handovers++;
   grant(pool, w, slot, leased, now, wakes);
@@ -127,6 +129,9 @@ static bool make_idle(struct weir__pool *pool,
       WEIR_SLOT_IDLE, 0, weir__slot_generation(*word), weir__slot_lease(*word));
   bool connecting = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
   weir__slot_rest(slot, since);
+  if (weir__slot_state(*word) == WEIR_SLOT_LEASED) {
+    weir__slot_sample(slot, since);
+  }
   if (!weir__slot_move(slot, word, idle)) {
     return false;
   }

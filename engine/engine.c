@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "endpoint.h"
 #include "handle.h"
 #include "host.h"
 #include "log.h"
@@ -263,6 +264,7 @@ static void unlink_locked(struct weir__pool *pool) {
 void weir__engine_bury(struct weir__pool *pool) {
   struct weir__engine *engine = pool->engine;
   pool->buried = true;
+  weir__endpoint_leave(pool); /* siblings post nothing to it any more */
   clear_limbo(engine);
   pool->retired = weir__caller_retire();
   weir__mutex_lock(&engine->mu);

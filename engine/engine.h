@@ -19,6 +19,7 @@
 #include "sys/mutex.h"
 
 struct weir__credential;
+struct weir__endpoint;
 struct weir__pool;
 struct weir__queue;
 struct weir__registry;
@@ -46,10 +47,11 @@ struct weir__engine {
   struct weir__pool **limbo_end; /* where the next one goes */
   /* Whoever is inside weir_engine_turn(), running the loop; the reactor's. */
   struct weir__caller *turner;
-  struct weir__queue *queues;      /* not yet ended; guarded by mu */
-  struct weir__queue *queue_limbo; /* ended, to be freed; guarded by mu */
-  bool closing;              /* guarded by mu: no pool is opened any more */
-  struct weir_counters past; /* of pools buried; guarded by mu */
+  struct weir__queue *queues;       /* not yet ended; guarded by mu */
+  struct weir__queue *queue_limbo;  /* ended, to be freed; guarded by mu */
+  struct weir__endpoint *endpoints; /* of its pools; guarded by mu */
+  struct weir_counters past;        /* of pools buried; guarded by mu */
+  bool closing; /* guarded by mu: no pool is opened any more */
   struct weir__credential
       *credentials;        /* guarded by credential.c's mutex, as */
   bool credentials_closed; /* is this: none is opened any more */

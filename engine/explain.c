@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cause.h"
 #include "dispatch.h"
 #include "observe/lease_ages.h"
 #include "status.h"
@@ -120,10 +121,10 @@ struct view {
 static void view_error(struct weir__pool *pool, struct view *v) {
   uint64_t now = weir__clock_now();
   weir__mutex_lock(&pool->mu);
-  bool any = pool->last_error.code != 0;
   uint64_t at = pool->last_error_at;
-  (void)weir__text_format(v->error, sizeof v->error, "%s",
-                          any ? pool->last_error.message : "");
+  (void)weir__text_format(
+      v->error, sizeof v->error, "%s",
+      pool->last_error != NULL ? pool->last_error->error.message : "");
   weir__mutex_unlock(&pool->mu);
   v->error_age = at == 0 || at > now ? WEIR_NEVER : now - at;
 }

@@ -21,29 +21,24 @@ static uint64_t later(uint64_t now, uint64_t span) {
   return span > UINT64_MAX - now ? UINT64_MAX : now + span;
 }
 
-/* k x H / B > C, without a division and without overflow. */
+/* k x H / B >= C, without a division and without overflow. */
 static bool too_long(const struct weir__forecast *f,
                      uint32_t k,
                      uint32_t leased) {
   __extension__ typedef unsigned __int128 wide;
-  return (wide)k * f->hold.ns > (wide)leased * f->connect.ns;
+  return (wide)k * f->hold.ns >= (wide)leased * f->connect.ns;
 }
 
 enum weir__verdict weir__forecast_ask(const struct weir__forecast *f,
                                       const struct weir__outlook *o) {
-  if (o->waiting == 0) {
-    return WEIR_FORECAST_ENOUGH;
-  }
-  bool old = f->connect.known && o->now > later(o->head_since, patience(f));
   if (o->waiting <= o->unclaimed) {
-    /* Each has a connect coming, begun for somebody who was served sooner. */
-    return WEIR_FORECAST_ENOUGH;
+    return WEIR_FORECAST_ENOUGH; /* each has a connect coming */
   }
   uint32_t k = o->waiting - o->unclaimed;
   if (!f->hold.known || !f->connect.known || o->leased == 0) {
     return WEIR_FORECAST_HEAD; /* nothing will come back, as far as we know */
   }
-  if (f->standing || old) {
+  if (f->standing || o->now > later(o->head_since, patience(f))) {
     return WEIR_FORECAST_HEAD;
   }
   return too_long(f, k, o->leased) ? WEIR_FORECAST_TAIL : WEIR_FORECAST_ENOUGH;
@@ -51,7 +46,7 @@ enum weir__verdict weir__forecast_ask(const struct weir__forecast *f,
 
 uint64_t weir__forecast_next(const struct weir__forecast *f,
                              const struct weir__outlook *o) {
-  if (o->waiting == 0 || !f->connect.known) {
+  if (o->waiting <= o->unclaimed || !f->connect.known) {
     return UINT64_MAX;
   }
   uint64_t at = later(o->head_since, patience(f));

@@ -4,7 +4,7 @@
  *
  * With B connections lent out for H on average, one comes back every H / B, so
  * the k-th of those who wait is served after k x H / B.  A connect takes C.  Only
- * who would wait longer than C is worth one. */
+ * who would wait as long as C or longer is worth one. */
 #ifndef WEIR_FORECAST_H
 #define WEIR_FORECAST_H
 
@@ -40,9 +40,7 @@ struct weir__outlook {
   uint64_t head_since; /* since when the head of the line waits */
   uint32_t waiting;    /* callers in line that open nothing themselves */
   uint32_t unclaimed;  /* connects under way for whoever comes first */
-  uint32_t connecting; /* all connects under way */
   uint32_t leased;     /* B */
-  uint32_t idle;
 };
 
 enum weir__verdict {
@@ -60,7 +58,8 @@ enum weir__verdict weir__forecast_ask(const struct weir__forecast *f,
 uint64_t weir__forecast_next(const struct weir__forecast *f,
                              const struct weir__outlook *o);
 
-/* Somebody was served after that wait; 0 also when nobody waits any more. */
+/* Somebody was served after that wait; 0 also when nobody waits any more, and
+ * `now` is then of no matter. */
 void weir__forecast_waited(struct weir__forecast *f,
                            uint64_t now,
                            uint64_t wait_ns);

@@ -3,9 +3,12 @@
 
 #include <stddef.h>
 
+#include "breaker.h"
+#include "cause.h"
 #include "close.h"
 #include "control.h"
 #include "dispatch.h"
+#include "endpoint.h"
 #include "engine.h"
 #include "explain.h"
 #include "observe/counters.h"
@@ -16,6 +19,7 @@
 #include "strategy.h"
 #include "submit.h"
 #include "sys/assert.h"
+#include "sys/chance.h"
 #include "sys/clock.h"
 #include "sys/mem.h"
 #include "sys/point.h"
@@ -26,14 +30,30 @@
 
 /* Connects for Min Pool Size under way at once: a fleet that starts together
  * must not be a login storm. */
-#define FILLING_MAX       2u
-#define FILL_PAUSE_MIN_NS WEIR_NS_PER_S
-#define FILL_PAUSE_MAX_NS (UINT64_C(10) * WEIR_NS_PER_S)
-#define CLEAR_PAUSE_NS    WEIR_NS_PER_S
+#define FILLING_MAX     2u
+#define FIRST_JITTER_NS (UINT64_C(100) * WEIR_NS_PER_MS)
+#define CLEAR_PAUSE_NS  WEIR_NS_PER_S
+
+/* After a permanent failure: one attempt in so long, and none without a caller. */
+#define BARRED_NS WEIR_NS_PER_S
+
+/* Places that are looked at for measured leases each time. */
+#define COLLECT_MAX 8u
 
 uint64_t weir__growth_limit(const struct weir__pool *pool, uint64_t now) {
   uint64_t span = weir__pool_settings(pool)->connect_timeout_ns;
   return weir__clock_add(now, span == WEIR_NEVER ? CONNECT_LIMIT_NS : span);
+}
+
+void weir__growth_init(struct weir__pool *pool) {
+  pool->growth.look_at = WEIR_NEVER;
+  pool->growth.look_armed = WEIR_NEVER;
+  pool->growth.cleared_at_ok = UINT64_MAX;
+}
+
+void weir__growth_fini(struct weir__pool *pool) {
+  weir__cause_unref(pool->growth.barred);
+  weir__cause_unref(pool->last_error);
 }
 
 /* Makes eight more places.  False: there is no memory, or there are too many. */
@@ -50,23 +70,107 @@ static bool make_slots(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
   return true;
 }
 
-/* An EMPTY place, made CONNECTING and stamped with the generation, or NULL. */
-static struct weir__slot *take_empty(struct weir__pool *pool)
+/* ------------------------------------------------------------------ limits */
+
+/* Time alone may allow then what is denied now. */
+static void look_at(struct weir__pool *pool, uint64_t at)
     WEIR_REQUIRES(pool->mu) {
+  struct weir__growth *g = &pool->growth;
+  g->look_at = at < g->look_at ? at : g->look_at;
+}
+
+/* Has the reactor set a timer for it unless it has one. */
+static void arm_look(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  struct weir__growth *g = &pool->growth;
+  if (g->look_at < g->look_armed) {
+    g->look_armed = g->look_at;
+    weir__tend(pool);
+  }
+}
+
+uint64_t weir__growth_next_look(struct weir__pool *pool, uint64_t now) {
+  struct weir__growth *g = &pool->growth;
+  weir__mutex_lock(&pool->mu);
+  if (g->look_at <= now) {
+    g->look_at = WEIR_NEVER; /* of somebody who has left */
+  }
+  g->look_armed = g->look_at;
+  uint64_t at = g->look_at;
+  if (pool->resting && pool->fill_not_before < at) {
+    at = pool->fill_not_before;
+  }
+  weir__mutex_unlock(&pool->mu);
+  return at;
+}
+
+/* Everything that can stand in the way of one more connect, but for room in the
+ * pool itself. */
+static bool permit(struct weir__pool *pool, uint64_t now, uint32_t *out_ticket)
+    WEIR_REQUIRES(pool->mu) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  struct weir__growth *g = &pool->growth;
+  g->refused = false;
+  if (pool->n_connecting >= set->max_connects) {
+    return false; /* the end of one looks again */
+  }
+  if (g->barred != NULL && (pool->n_connecting != 0 || now < g->barred_until)) {
+    return false; /* the same */
+  }
+  uint64_t at = weir__limiter_next(&g->limiter, set->connect_rate,
+                                   set->connect_burst, now);
+  if (at > now) {
+    look_at(pool, at);
+    return false;
+  }
+  enum weir__leave leave = weir__endpoint_begin(pool, now, out_ticket, &at);
+  if (leave != WEIR_LEAVE_GIVEN) {
+    g->refused = leave == WEIR_LEAVE_DOWN;
+    g->in_ring = g->in_ring || leave == WEIR_LEAVE_LATER;
+    look_at(pool, at);
+    return false;
+  }
+  weir__limiter_take(&g->limiter, set->connect_rate, now);
+  if (g->barred != NULL) {
+    g->barred_until = weir__clock_add(now, BARRED_NS);
+  }
+  return true;
+}
+
+/* Hands the ticket of a connect in.  True: the breaker has opened. */
+static bool hand_in(struct weir__pool *pool,
+                    struct weir__slot *slot,
+                    enum weir__outcome outcome,
+                    enum weir__class class,
+                    const struct weir_error *err) {
+  uint32_t ticket = slot->mark;
+  slot->mark = WEIR_ENDPOINT_NO_TICKET;
+  return (ticket != WEIR_ENDPOINT_NO_TICKET || outcome == WEIR_OUTCOME_BAD) &&
+         weir__endpoint_ended(pool, ticket, outcome, class, err);
+}
+
+/* An EMPTY place, or WEIR_BITS_NONE. */
+static uint32_t find_empty(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
   if (pool->n_open >= pool->max_now) {
-    return NULL;
+    return WEIR_BITS_NONE;
   }
   uint32_t i = weir__bits_next(&pool->empties, 0);
   if (i == WEIR_BITS_NONE && make_slots(pool)) {
     i = weir__bits_next(&pool->empties, 0);
   }
-  if (i == WEIR_BITS_NONE) {
-    return NULL;
-  }
+  return i;
+}
+
+/* An EMPTY place made CONNECTING, stamped with the generation. */
+static struct weir__slot *occupy(struct weir__pool *pool,
+                                 uint32_t i,
+                                 uint32_t ticket,
+                                 uint64_t now) WEIR_REQUIRES(pool->mu) {
   struct weir__slot *slot = weir__pool_slot(pool, i);
   uint64_t word = weir__load_seq_u64(&slot->word);
   uint64_t q = weir__load_seq_u64(&pool->q);
   WEIR_ASSERT(weir__slot_session(slot) == NULL);
+  slot->mark = ticket;
+  slot->since = now;
   bool moved = weir__slot_move(slot, &word,
                                weir__slot_word(WEIR_SLOT_CONNECTING, 0,
                                                weir__q_generation(q),
@@ -84,6 +188,22 @@ static struct weir__slot *take_empty(struct weir__pool *pool)
   pool->connects_begun++;
   return slot;
 }
+
+/* A place to be opened, or NULL; *out_full then says whether there is none, else
+ * it is a limit. */
+static struct weir__slot *take_empty(struct weir__pool *pool,
+                                     uint64_t now,
+                                     bool *out_full) WEIR_REQUIRES(pool->mu) {
+  uint32_t ticket = 0;
+  uint32_t i = find_empty(pool);
+  *out_full = i == WEIR_BITS_NONE;
+  if (*out_full || !permit(pool, now, &ticket)) {
+    return NULL;
+  }
+  return occupy(pool, i, ticket, now);
+}
+
+/* ----------------------------------------------------------------- waiters */
 
 /* Not one place could be made for the pool, so nobody would ever come back and
  * wake these. */
@@ -103,53 +223,107 @@ void weir__growth_unclaimed_locked(struct weir__pool *pool) {
       weir__clock_add(weir__clock_now(), WEIR_GROWTH_PATIENCE_NS);
 }
 
-/* Waiters who count on such a connect are looked at again when patience ends. */
-static void ask_to_look_again(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
-  if (pool->unclaimed_told != pool->unclaimed_until) {
-    pool->unclaimed_told = pool->unclaimed_until;
-    weir__tend(pool);
+/* Leases that the warm path has measured, a few places at a time. */
+static void collect_samples(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  struct weir__growth *g = &pool->growth;
+  uint32_t n = weir__load_relaxed_u32(&pool->n_slots);
+  for (uint32_t k = 0; k < COLLECT_MAX && k < n; k++) {
+    g->cursor = g->cursor + 1 < n ? g->cursor + 1 : 0;
+    struct weir__slot *slot = weir__pool_slot(pool, g->cursor);
+    uint32_t held = weir__load_relaxed_u32(&slot->hold_us);
+    if (held != 0) {
+      weir__store_relaxed_u32(&slot->hold_us, 0); /* a newer one may be lost */
+      weir__average_feed(&g->forecast.hold, (held - 1) * WEIR_NS_PER_US);
+    }
   }
 }
 
-/* The oldest that can open for itself. */
-static struct weir__waiter *first_blocking(const struct weir__pool *pool) {
-  struct weir__waiter *w = pool->waiting.first;
-  while (w != NULL && w->caller == NULL) {
-    w = w->next;
+/* Connects that will serve whoever comes first: those begun for waiters who open
+ * none themselves, and, for a while, those that lost the caller they were begun
+ * for, or fill the pool.  One that hangs must not hold up those who could open a
+ * good one. */
+static uint32_t covered(struct weir__pool *pool, uint64_t now)
+    WEIR_REQUIRES(pool->mu) {
+  uint32_t owned = pool->growth.n_owned;
+  uint32_t others = pool->n_connecting - pool->driving.n - owned;
+  return now < pool->unclaimed_until ? owned + others : owned;
+}
+
+/* What is under way or lent out will do for now: until when? */
+static void wait_and_see(struct weir__pool *pool, uint64_t now)
+    WEIR_REQUIRES(pool->mu) {
+  const struct weir__waiter *head = pool->waiting.first;
+  struct weir__outlook o = {.now = now,
+                            .head_since = head->since,
+                            .waiting = pool->waiting.n,
+                            .unclaimed = covered(pool, now)};
+  look_at(pool, weir__forecast_next(&pool->growth.forecast, &o));
+  if (now < pool->unclaimed_until) {
+    look_at(pool, pool->unclaimed_until);
   }
-  return w;
+}
+
+/* To be opened by the reactor, for those who open none themselves. */
+static void plan_start(struct weir__pool *pool, struct weir__slot *slot)
+    WEIR_REQUIRES(pool->mu) {
+  slot->since = pool->growth.starts;
+  pool->growth.starts = slot->index + 1;
+  pool->growth.n_owned++;
+  weir__tend(pool);
+}
+
+static void begin_driving(struct weir__pool *pool,
+                          struct weir__waiter *w,
+                          struct weir__slot *slot,
+                          struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
+  weir__waiters_remove(&pool->waiting, w);
+  weir__waiters_push(&pool->driving, w);
+  w->slot = slot;
+  weir__waiter_decide(w, WEIR_WAITER_DRIVING, wakes);
+}
+
+/* No connect may begin now.  Some of those who wait need not. */
+static void denied(struct weir__pool *pool,
+                   uint64_t now,
+                   bool full,
+                   struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
+  struct weir__growth *g = &pool->growth;
+  if (full && pool->n_open == 0) {
+    refuse_waiters(pool, wakes);
+  } else if (g->barred != NULL && pool->n_connecting == 0) {
+    weir__growth_fail_locked(pool, g->barred, wakes);
+  } else if (!full && g->refused && weir__growth_is_hasty(pool)) {
+    struct weir__cause *cause = weir__endpoint_down(pool, now);
+    weir__growth_fail_locked(pool, cause, wakes);
+    weir__cause_unref(cause);
+  }
 }
 
 static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu) {
-  uint64_t now = pool->waiting.first == NULL ? 0 : weir__clock_now();
-  while (pool->waiting.n != pool->waiting.n_submitted &&
-         weir__wakes_room(wakes) && pool->strategy->may_open(pool)) {
-    if (pool->strategy->enough(pool, now)) {
-      ask_to_look_again(pool);
+  uint64_t now = weir__clock_now();
+  collect_samples(pool);
+  while (pool->waiting.first != NULL && weir__wakes_room(wakes)) {
+    uint32_t leased = pool->n_open - pool->n_connecting - pool->n_closing;
+    struct weir__waiter *w =
+        pool->strategy->opener(pool, now, covered(pool, now), leased);
+    if (w == NULL) {
+      wait_and_see(pool, now);
       return;
     }
-    struct weir__waiter *w = first_blocking(pool);
-    struct weir__slot *slot = take_empty(pool);
+    bool full;
+    struct weir__slot *slot = take_empty(pool, now, &full);
     if (slot == NULL) {
-      if (pool->n_open == 0) {
-        refuse_waiters(pool, wakes);
-      }
+      denied(pool, now, full, wakes);
       return;
     }
-    weir__waiters_remove(&pool->waiting, w);
-    weir__waiters_push(&pool->driving, w);
-    w->slot = slot;
-    weir__waiter_decide(w, WEIR_WAITER_DRIVING, wakes);
+    weir__forecast_acted(&pool->growth.forecast);
+    if (w->caller == NULL) {
+      plan_start(pool, slot);
+    } else {
+      begin_driving(pool, w, slot, wakes);
+    }
   }
-}
-
-/* Whether a connect is to be begun for a submitted waiter: each has one that nobody
- * drives. */
-static bool wants_connect(const struct weir__pool *pool) {
-  uint32_t unclaimed = pool->n_connecting - pool->driving.n;
-  return pool->waiting.n_submitted > unclaimed && !pool->no_places &&
-         pool->n_open < pool->max_now && pool->strategy->may_open(pool);
 }
 
 /* Min Pool Size, a replacement for one that is to retire, or Min Idle.  Those that
@@ -166,50 +340,46 @@ static bool below_min(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
              set->min_idle;
 }
 
+/* Nobody here needs a unit of the endpoint's budget any more. */
+static void content(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  if (pool->growth.in_ring && pool->waiting.n == 0 && !below_min(pool)) {
+    pool->growth.in_ring = false;
+    weir__endpoint_content(pool);
+  }
+}
+
 void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
+  pool->growth.look_at = WEIR_NEVER;
   if (!weir__control_opens_locked(pool)) {
     return;
   }
   pool->lazy = pool->lazy && pool->waiting.n == 0;
-  give_to_waiters(pool, wakes);
-  if (wants_connect(pool)) {
-    weir__tend(pool);
+  if (pool->waiting.first != NULL) {
+    give_to_waiters(pool, wakes);
+  } else {
+    weir__forecast_waited(&pool->growth.forecast, 0, 0);
   }
+  content(pool);
+  arm_look(pool);
   if (pool->waiting.n != 0 && pool->n_closing != 0) {
     weir__tend(pool); /* places that are closing are wanted now */
   }
-  if (below_min(pool) && pool->n_filling < FILLING_MAX && !pool->resting &&
-      !pool->lazy) {
+  if (pool->waiting.n == 0 && below_min(pool) &&
+      pool->n_filling < FILLING_MAX && !pool->resting && !pool->lazy &&
+      pool->growth.look_at == WEIR_NEVER) {
     weir__tend(pool);
   }
 }
 
-/* Claims one place for a submitted waiter. */
-static struct weir__slot *take_for_submitted(struct weir__pool *pool) {
-  struct weir__wakes wakes = {.n_asleep = 0};
-  struct weir__slot *slot = NULL;
-  weir__mutex_lock(&pool->mu);
-  if (weir__control_opens_locked(pool) && wants_connect(pool)) {
-    slot = take_empty(pool);
-    pool->no_places = slot == NULL;
-    if (slot == NULL && pool->n_open == 0) {
-      refuse_waiters(pool, &wakes);
-      weir__dispatch_flag_locked(pool);
-    }
-  }
-  weir__mutex_unlock(&pool->mu);
-  weir__wakes_flush(&wakes, NULL);
-  return slot;
-}
-
 /* Claims one place for Min Pool Size. */
-static struct weir__slot *take_for_min(struct weir__pool *pool) {
+static struct weir__slot *take_for_min(struct weir__pool *pool, uint64_t now) {
   struct weir__slot *slot = NULL;
+  bool full;
   weir__mutex_lock(&pool->mu);
   if (weir__control_opens_locked(pool) && !pool->lazy && below_min(pool) &&
       pool->n_filling < FILLING_MAX && pool->waiting.n == 0 &&
-      pool->strategy->may_open(pool)) {
-    slot = take_empty(pool);
+      pool->growth.barred == NULL) {
+    slot = take_empty(pool, now, &full);
     pool->n_filling += slot != NULL;
     weir__growth_unclaimed_locked(pool);
   }
@@ -236,13 +406,16 @@ static void give_back(struct weir__pool *pool, struct weir__slot *slot) {
 void weir__growth_abandon(struct weir__pool *pool,
                           struct weir__slot *slot,
                           const struct weir_error *err) {
-  weir__growth_failed(pool, err);
+  (void)weir__growth_failed(pool, slot, err);
   give_back(pool, slot);
 }
 
 void weir__growth_drop(struct weir__pool *pool, struct weir__slot *slot) {
+  (void)hand_in(pool, slot, WEIR_OUTCOME_DROPPED, WEIR_CLASS_NONE, NULL);
   weir__mutex_lock(&pool->mu);
   pool->connects_begun--;
+  weir__limiter_give(&pool->growth.limiter,
+                     weir__pool_settings(pool)->connect_rate);
   weir__mutex_unlock(&pool->mu);
   give_back(pool, slot);
 }
@@ -265,16 +438,15 @@ static void rest(struct weir__pool *pool, uint64_t ns) WEIR_REQUIRES(pool->mu) {
   pool->resting = true;
 }
 
-/* A connect for Min Pool Size has ended; after a failure there is a pause. */
+/* A connect for Min Pool Size has ended; after a failure there is a pause, drawn
+ * as the breaker draws its own: a fleet must not come back in step. */
 static void note_filled(struct weir__pool *pool, bool good) {
   weir__mutex_lock(&pool->mu);
   pool->n_filling--;
   if (good) {
     pool->fill_pause = 0;
   } else {
-    uint64_t pause = pool->fill_pause * 2;
-    pause = pause < FILL_PAUSE_MIN_NS ? FILL_PAUSE_MIN_NS : pause;
-    pool->fill_pause = pause > FILL_PAUSE_MAX_NS ? FILL_PAUSE_MAX_NS : pause;
+    pool->fill_pause = weir__breaker_delay(pool->fill_pause, weir__random());
     rest(pool, pool->fill_pause);
   }
   weir__mutex_unlock(&pool->mu);
@@ -282,6 +454,8 @@ static void note_filled(struct weir__pool *pool, bool good) {
 
 void weir__growth_rest_locked(struct weir__pool *pool) {
   const struct weir__settings *set = weir__pool_settings(pool);
+  weir__cause_unref(pool->growth.barred);
+  pool->growth.barred = NULL;
   if (!pool->closed && (set->min_pool_size | set->min_idle) != 0) {
     rest(pool, CLEAR_PAUSE_NS);
     weir__tend(pool); /* which sets the timer for its end */
@@ -300,81 +474,157 @@ static void begin_fill(struct weir_drv_hconn *session) {
                   fill_ended);
 }
 
-static void submitted_ended(struct weir_drv_hconn *session) {
-  if (session->status != WEIR_DRV_DONE || !session->usable) {
-    struct weir_error err = {.struct_size = sizeof err};
-    connect_error(session, &err);
-    weir__submit_fail_one(session->pool, &err);
+static void tell_no_memory(struct weir_error *err) {
+  (void)weir__error_set(err, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
+                        "no memory for a connection");
+  weir__error_class(err, WEIR_DRV_SCOPE_CONN, WEIR_DRV_K_RESOURCE,
+                    WEIR_DRV_RETRY_OTHER);
+}
+
+/* True if the reactor has to open the place itself. */
+static bool launch(struct weir__pool *pool,
+                   struct weir__slot *slot,
+                   uint64_t now,
+                   void (*begin)(struct weir_drv_hconn *session),
+                   struct weir_error *err) {
+  struct weir_drv_hconn *session = weir__session_new(pool->engine, pool, slot);
+  if (session == NULL) {
+    tell_no_memory(err);
+    return false;
   }
+  session->limit = weir__growth_limit(pool, now);
+  weir__remote_post(session, begin);
+  return true;
+}
+
+/* ------------------------------------------- for waiters who open none */
+
+static void note_owned(struct weir__pool *pool) {
+  weir__mutex_lock(&pool->mu);
+  pool->growth.n_owned--;
+  weir__mutex_unlock(&pool->mu);
+}
+
+static void own_ended(struct weir_drv_hconn *session) {
+  note_owned(session->pool);
+  session->for_waiters = true;
   weir__growth_opened(session);
 }
 
-static void begin_submitted(struct weir_drv_hconn *session) {
+static void begin_own(struct weir_drv_hconn *session) {
   weir__remote_go(session, weir__op_connect(session, session->limit),
-                  submitted_ended);
+                  own_ended);
 }
 
-static void open_for_submitted(struct weir__pool *pool, uint64_t now) {
+/* The next place to be opened; *out_wanted: whether there is anybody left for it.
+ * A return that came first, or a clear, may have made it needless. */
+static struct weir__slot *take_start(struct weir__pool *pool,
+                                     bool *out_wanted) {
+  struct weir__slot *slot = NULL;
+  weir__mutex_lock(&pool->mu);
+  if (pool->growth.starts != 0) {
+    slot = weir__pool_slot(pool, pool->growth.starts - 1);
+    pool->growth.starts = (uint32_t)slot->since;
+    slot->since = weir__clock_now();
+    *out_wanted = weir__control_opens_locked(pool) &&
+                  pool->waiting.n >= pool->growth.n_owned &&
+                  weir__slot_flags(weir__load_seq_u64(&slot->word)) == 0;
+  }
+  weir__mutex_unlock(&pool->mu);
+  return slot;
+}
+
+static void start_planned(struct weir__pool *pool, uint64_t now) {
   struct weir__slot *slot;
-  while ((slot = take_for_submitted(pool)) != NULL) {
-    struct weir_drv_hconn *session =
-        weir__session_new(pool->engine, pool, slot);
-    if (session == NULL) {
-      struct weir_error err = {.struct_size = sizeof err};
-      (void)weir__error_set(&err, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
-                            "no memory for a connection");
+  bool wanted = false;
+  while ((slot = take_start(pool, &wanted)) != NULL) {
+    struct weir_error err = {.struct_size = sizeof err};
+    if (!wanted) {
+      note_owned(pool);
+      weir__growth_drop(pool, slot);
+    } else if (!launch(pool, slot, now, begin_own, &err)) {
+      note_owned(pool);
       weir__submit_fail_one(pool, &err);
       weir__growth_abandon(pool, slot, &err);
-      return;
     }
-    session->limit = weir__growth_limit(pool, now);
-    weir__remote_post(session, begin_submitted);
   }
 }
 
-void weir__growth_fill(struct weir__pool *pool) {
-  uint64_t now = weir__clock_now();
-  open_for_submitted(pool, now);
+/* ------------------------------------------------------- for Min Pool Size */
+
+/* Once for a pool: a fleet that starts together must not log in together. */
+static void rest_at_first(struct weir__pool *pool) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  weir__mutex_lock(&pool->mu);
+  if (!pool->growth.jittered) {
+    pool->growth.jittered = true;
+    if (set->min_pool_size != 0 && set->startup != WEIR_STARTUP_REQUIRE) {
+      rest(pool, weir__random() % FIRST_JITTER_NS);
+    }
+  }
+  weir__mutex_unlock(&pool->mu);
+}
+
+static void fill(struct weir__pool *pool, uint64_t now) {
   weir__mutex_lock(&pool->mu);
   /* Once the pause is over it is the ends of connects and the comings and goings
    * of waiters that bring us back here. */
   pool->resting = pool->resting && now < pool->fill_not_before;
   bool resting = pool->resting;
   weir__mutex_unlock(&pool->mu);
-  if (resting) {
-    return;
-  }
   struct weir__slot *slot;
-  while ((slot = take_for_min(pool)) != NULL) {
-    struct weir_drv_hconn *session =
-        weir__session_new(pool->engine, pool, slot);
-    if (session == NULL) {
+  while (!resting && (slot = take_for_min(pool, now)) != NULL) {
+    struct weir_error err = {.struct_size = sizeof err};
+    if (!launch(pool, slot, now, begin_fill, &err)) {
       note_filled(pool, false);
-      struct weir_error err = {.struct_size = sizeof err};
-      (void)weir__error_set(&err, WEIR_E_NOMEM, WEIR_PHASE_CONNECT,
-                            "no memory for a connection");
       weir__growth_abandon(pool, slot, &err);
       return;
     }
-    session->limit = weir__growth_limit(pool, now);
-    weir__remote_post(session, begin_fill);
   }
 }
 
-void weir__growth_failed(struct weir__pool *pool,
-                         const struct weir_error *err) {
+/* The connection that has rested longest goes, if long enough. */
+static void evict(struct weir__pool *pool, uint64_t now) {
+  struct weir__slot *oldest = NULL;
+  uint64_t oldest_word = 0;
+  uint64_t best = WEIR_NEVER;
+  uint32_t n = weir__load_acquire_u32(&pool->n_slots);
+  for (uint32_t i = 0; i < n; i++) {
+    struct weir__slot *slot = weir__pool_slot(pool, i);
+    uint64_t word = weir__load_seq_u64(&slot->word);
+    uint64_t since = weir__load_relaxed_u64(&slot->idle_since);
+    if (weir__slot_state(word) == WEIR_SLOT_IDLE &&
+        weir__budget_evicts(since, best, now)) {
+      oldest = slot;
+      oldest_word = word;
+      best = since;
+    }
+  }
+  if (oldest == NULL || !weir__growth_retire(oldest, &oldest_word)) {
+    weir__endpoint_kept(pool);
+  }
+}
+
+void weir__growth_fill(struct weir__pool *pool) {
+  uint64_t now = weir__clock_now();
+  start_planned(pool, now);
+  if (weir__endpoint_evicts(pool)) {
+    evict(pool, now);
+  }
+  rest_at_first(pool);
+  fill(pool, now);
   weir__mutex_lock(&pool->mu);
-  pool->connects_failed++;
-  weir__control_news_locked(pool);
-  pool->last_error = *err;
-  pool->last_error_at = weir__clock_now();
+  content(pool);
   weir__mutex_unlock(&pool->mu);
 }
 
 static void note_failure(struct weir_drv_hconn *session) {
   struct weir_error err = {.struct_size = sizeof err};
   connect_error(session, &err);
-  weir__growth_failed(session->pool, &err);
+  if (!weir__growth_failed(session->pool, session->slot, &err) &&
+      session->for_waiters) {
+    weir__submit_fail_one(session->pool, &err);
+  }
 }
 
 void weir__growth_opened(struct weir_drv_hconn *session) {
@@ -385,6 +635,7 @@ void weir__growth_opened(struct weir_drv_hconn *session) {
   if (session->status == WEIR_DRV_DONE && session->usable) {
     weir__mutex_lock(&pool->mu);
     weir__counters_opened_locked(pool, session);
+    weir__growth_connected_locked(pool, slot);
     weir__control_news_locked(pool);
     weir__mutex_unlock(&pool->mu);
     if ((weir__slot_flags(word) & WEIR_SLOT_DOOMED) == 0 &&
@@ -395,6 +646,45 @@ void weir__growth_opened(struct weir_drv_hconn *session) {
     note_failure(session);
   }
   (void)weir__growth_retire(slot, &word);
+}
+
+void weir__growth_connected_locked(struct weir__pool *pool,
+                                   struct weir__slot *slot) {
+  uint64_t now = weir__clock_now();
+  weir__average_feed(&pool->growth.forecast.connect,
+                     now > slot->since ? now - slot->since : 0);
+  weir__cause_unref(pool->growth.barred);
+  pool->growth.barred = NULL;
+  (void)hand_in(pool, slot, WEIR_OUTCOME_GOOD, WEIR_CLASS_NONE, NULL);
+}
+
+void weir__growth_returned_locked(struct weir__pool *pool,
+                                  struct weir__slot *slot) {
+  uint64_t now = weir__clock_now();
+  uint64_t held;
+  if (weir__slot_held(slot, now, &held)) {
+    weir__average_feed(&pool->growth.forecast.hold, held);
+  }
+}
+
+void weir__growth_served_locked(struct weir__pool *pool,
+                                const struct weir__waiter *w) {
+  uint64_t now = weir__clock_now();
+  weir__forecast_waited(&pool->growth.forecast, now,
+                        now > w->since ? now - w->since : 0);
+}
+
+void weir__growth_tell_locked(struct weir__pool *pool,
+                              struct weir_pool_stats *out) {
+  const struct weir__forecast *f = &pool->growth.forecast;
+  struct weir__endpoint_view view;
+  collect_samples(pool);
+  weir__endpoint_look(pool, &view);
+  out->effective_max = view.reach;
+  out->breaker = view.breaker;
+  out->hold_ns = f->hold.known && f->hold.ns == 0 ? 1 : f->hold.ns;
+  out->connect_ns = f->connect.known && f->connect.ns == 0 ? 1 : f->connect.ns;
+  out->down = pool->growth.down;
 }
 
 bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
@@ -419,6 +709,12 @@ bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
       atomic_load_explicit(&slot->pool, memory_order_relaxed);
   struct weir__wakes wakes = {.n_asleep = 0};
   WEIR_POINT("retire.closing.locked", slot);
+  if (state == WEIR_SLOT_CONNECTING) {
+    (void)hand_in(pool, slot, WEIR_OUTCOME_DROPPED, WEIR_CLASS_NONE, NULL);
+  }
+  if (state == WEIR_SLOT_LEASED || state == WEIR_SLOT_RESERVED) {
+    weir__growth_lost(pool, weir__slot_session(slot), closing);
+  }
   weir__mutex_lock(&pool->mu);
   pool->n_closing++;
   if (state == WEIR_SLOT_CONNECTING) {
@@ -453,11 +749,11 @@ void weir__growth_emptied(struct weir__slot *slot) {
       weir__slot_word(WEIR_SLOT_EMPTY, 0, 0, weir__slot_lease(word)));
   WEIR_ASSERT(moved); /* CLOSING is the reactor's alone */
   (void)moved;
+  weir__endpoint_give(pool); /* back before anyone is woken */
   weir__mutex_lock(&pool->mu);
   WEIR_ASSERT(pool->n_closing > 0 && pool->n_open > 0); /* P8 */
   pool->n_closing--;
   pool->n_open--;
-  pool->no_places = false;
   weir__bits_set(&pool->empties, slot->index);
   weir__dispatch_locked(pool, &wakes);
   weir__control_news_locked(pool);

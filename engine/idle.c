@@ -207,5 +207,6 @@ void weir__idle_lost(struct weir__pool *pool) {
   }
   if (weir__add_acq_rel_u32(&idle->lost_n, 1) + 1 == WEIR_IDLE_LOST_MAX) {
     weir__idle_suspect_all(pool);
+    weir__endpoint_lost(pool); /* the next connect goes first and alone */
   }
 }

@@ -78,13 +78,17 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   if (pool == NULL) {
     return NULL;
   }
+  pool->engine = parts->engine;
+  pool->driver = parts->driver;
+  pool->key = parts->key;
+  if (!weir__endpoint_open(pool)) {
+    release_memory(pool);
+    return NULL;
+  }
   weir__mutex_init(&pool->clear_mu, WEIR_RANK_CLEAR);
   weir__mutex_init(&pool->free_mu, WEIR_RANK_CLEAR);
   weir__mutex_init(&pool->mu, WEIR_RANK_POOL);
-  pool->engine = parts->engine;
-  pool->driver = parts->driver;
   pool->config = parts->config;
-  pool->key = parts->key;
   pool->credential = parts->credential;
   pool->options = *parts->options;
   memset(parts->options, 0, sizeof *parts->options);
@@ -96,6 +100,7 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   pool->strategy = weir__strategy_find(set->strategy);
   pool->fair_key = endpoint_hash(pool->key);
   WEIR_ASSERT(pool->strategy != NULL); /* settings refuse what is not built */
+  weir__growth_init(pool);
   return pool;
 }
 
@@ -105,6 +110,8 @@ void weir__pool_free(struct weir__pool *pool) {
   for (uint32_t i = 0; i < n; i += WEIR_SLOT_CHUNK) {
     weir__slot_chunk_free(*chunk_place(pool, i));
   }
+  weir__endpoint_close(pool);
+  weir__growth_fini(pool);
   weir__options_fini(&pool->options);
   weir__key_free(pool->key);
   weir__credential_unref(pool->credential);
@@ -283,13 +290,13 @@ void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   out->closed = pool->sessions_closed;
   out->timeouts = pool->timeouts;
   out->handovers = pool->handovers;
-  out->effective_max = pool->max_now;
   out->generation = weir__q_generation(weir__load_relaxed_u64(&pool->q));
   out->state = state_of(pool);
   out->cancelled = pool->cancelled;
   out->overloaded = pool->overloaded;
   out->oldest_wait_ns = oldest_wait(pool);
   tell_waits(&pool->waits, out);
+  weir__growth_tell_locked(pool, out);
   out->max_size = weir__pool_settings(pool)->max_pool_size;
   out->min_size = weir__pool_settings(pool)->min_pool_size;
   weir__mutex_unlock(&pool->mu);

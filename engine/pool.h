@@ -25,8 +25,11 @@
 
 #include "base/bits.h"
 #include "conninfo.h"
+#include "endpoint.h"
+#include "forecast.h"
 #include "idle.h"
 #include "key.h"
+#include "limiter.h"
 #include "options.h"
 #include "reactor.h"
 #include "retire.h"
@@ -37,6 +40,7 @@
 #include "trim.h"
 #include "waiter.h"
 
+struct weir__cause;
 struct weir__credential;
 struct weir__engine;
 struct weir__driver;
@@ -83,6 +87,25 @@ struct weir__waits {
   uint64_t bucket[WEIR_WAIT_BUCKETS];
 };
 
+/* What growth.c and failure.c keep of a pool. */
+struct weir__growth {
+  struct weir__forecast forecast;
+  struct weir__limiter limiter;
+  uint64_t look_at;    /* when time alone may allow what is denied now */
+  uint64_t look_armed; /* what the reactor has a timer for */
+  uint32_t n_owned;    /* connects for those who open none themselves */
+  uint32_t starts;     /* first of the places the reactor is to open for them */
+  uint32_t cursor;     /* where the next look for measured leases begins */
+  bool in_ring;        /* has asked the endpoint for a unit in vain */
+  bool refused;        /* the last denial was the breaker's */
+  bool proving;        /* a connect must succeed before the pool is open */
+  bool jittered;       /* the pause before the first connects is over */
+  struct weir__cause *barred; /* a permanent failure: why; or NULL */
+  uint64_t barred_until;      /* no attempt sooner than this */
+  uint64_t cleared_at_ok;     /* connects_ok at the last clear for a role */
+  uint64_t down;              /* acquires that ended with WEIR_E_DOWN */
+};
+
 struct weir__pool {
   _Atomic uint64_t q;
   const struct weir__settings *_Atomic settings;          /* changed under mu */
@@ -105,8 +128,7 @@ struct weir__pool {
   uint32_t wanted;          /* opened up to this many: upkeep.c */
   bool trimless;            /* nothing could be surplus: no look is due */
   bool review_asked;        /* a look at every place, whenever it was due */
-  uint64_t unclaimed_until; /* see strategy.h: enough() */
-  uint64_t unclaimed_told;  /* the one that the reactor has a timer for */
+  uint64_t unclaimed_until; /* see weir__growth_unclaimed_locked() */
   bool closed;
   bool paused;
   bool draining;
@@ -120,9 +142,8 @@ struct weir__pool {
   uint32_t n_blocks;
   struct weir__settings_block *block;  /* in force; NULL: options.settings */
   struct weir__settings_block *blocks; /* those before */
-  bool hurried;   /* no more patience with peers: shutdown's time is up */
-  bool resting;   /* no connects for Min Pool Size before fill_not_before */
-  bool no_places; /* no memory for one: no connects for submitted waiters */
+  bool hurried; /* no more patience with peers: shutdown's time is up */
+  bool resting; /* no connects for Min Pool Size before fill_not_before */
   uint64_t fill_not_before;
   uint64_t fill_pause;
   uint64_t connects_begun;
@@ -135,9 +156,12 @@ struct weir__pool {
   uint64_t cancelled;
   uint64_t overloaded;
   uint64_t handovers;
-  struct weir__waits waits;     /* of those that were served */
-  struct weir_error last_error; /* of the last connect that failed */
-  uint64_t last_error_at;       /* when that was; 0: not known */
+  struct weir__waits waits;       /* of those that were served */
+  struct weir__cause *last_error; /* of the last connect that failed; or NULL */
+  uint64_t last_error_at;         /* when that was; 0: not known */
+  struct weir__growth growth;
+
+  struct weir__seat seat; /* endpoint.h: not guarded by mu */
 
   /* Fixed from opening to destruction. */
   struct weir__engine *engine;

@@ -6,8 +6,10 @@
 #include <stddef.h>
 
 #include "acquire.h"
+#include "cause.h"
 #include "control.h"
 #include "explain.h"
+#include "growth.h"
 #include "lease.h"
 #include "status.h"
 #include "sys/clock.h"
@@ -49,9 +51,9 @@ static void look(struct wait *w, struct progress *p) {
   min = min < pool->max_now ? min : pool->max_now;
   p->wanted = min == 0 ? 1 : min;
   p->open = pool->n_open - pool->n_connecting - pool->n_closing;
-  if (pool->connects_failed != w->failed &&
-      (w->strict || cannot_mend(&pool->last_error))) {
-    p->why = pool->last_error;
+  if (pool->connects_failed != w->failed && pool->last_error != NULL &&
+      (w->strict || cannot_mend(&pool->last_error->error))) {
+    p->why = pool->last_error->error;
     p->rc = p->why.code;
   }
   if (pool->closed || pool->draining) {
@@ -75,7 +77,9 @@ static int64_t left(uint64_t deadline) {
 static int open_one(struct wait *w, struct weir_error *err) {
   struct weir_error own = {.struct_size = sizeof own};
   uint64_t lease = 0;
+  weir__growth_prove(w->pool, w->strict);
   int rc = weir__acquire(w->pool, w->self, left(w->deadline), &lease, &own);
+  weir__growth_prove(w->pool, false);
   if (rc == WEIR_OK) {
     return weir__lease_release(lease, w->self, false);
   }

@@ -7,6 +7,7 @@
 
 #include "conninfo.h"
 #include "credential.h"
+#include "growth.h"
 #include "handle.h"
 #include "key.h"
 #include "options.h"

@@ -142,6 +142,7 @@ struct weir_drv_hconn {
   bool closing;       /* close.c */
   bool opened;        /* it has been logged in: observe/counters.c */
   bool reset;         /* tear streams down instead of closing them */
+  bool for_waiters;   /* its connect was begun for those who open none */
   struct weir_drv_hconn *next_closing;
   struct weir_drv_hconn **prev_closing;
 

@@ -3,6 +3,7 @@
 
 #include "handle.h"
 #include "sys/assert.h"
+#include "sys/clock.h"
 #include "sys/mem.h"
 #include "sys/mutex.h"
 
@@ -70,6 +71,9 @@ void weir__slot_start_lease(struct weir__slot *slot) {
   weir__store_relaxed_u32(&slot->served,
                           weir__load_relaxed_u32(&slot->served) + 1);
   weir__store_relaxed_u64(&slot->uses, weir__load_relaxed_u64(&slot->uses) + 1);
+  if (weir__slot_sampled(slot)) {
+    weir__slot_stamp(slot, weir__clock_coarse());
+  }
 }
 
 static void fill_chunk(struct weir__slot_chunk *chunk, uint32_t number) {
@@ -107,6 +111,8 @@ struct weir__slot_chunk *weir__slot_chunk_new(struct weir__pool *pool,
       atomic_store_explicit(&chunk->slots[i].pool, pool, memory_order_relaxed);
       chunk->slots[i].index = first_index + i;
       weir__store_relaxed_u64(&chunk->slots[i].uses, 0);
+      weir__store_relaxed_u32(&chunk->slots[i].hold_us, 0);
+      chunk->slots[i].mark = 0;
     }
   }
   return chunk;

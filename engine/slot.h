@@ -70,7 +70,10 @@ struct weir__slot {
   /* Has the reactor look at a submitted request (lease.c). */
   _Atomic uint32_t stirred; /* 1: the task is on its way */
   struct weir__task stir;
-  char pad[16]; /* two lines: neighbours are prefetched in pairs */
+  /* Growth's; the owner's but for hold_us. */
+  uint64_t since; /* CONNECTING: when that began; LEASED: when, see mark */
+  uint32_t mark;  /* CONNECTING: its ticket; LEASED: the use that has since */
+  _Atomic uint32_t hold_us; /* 1 + how long a lease was; 0: taken note of */
 };
 
 _Static_assert(sizeof(struct weir__slot) == 128, "a slot is two lines");
@@ -145,6 +148,43 @@ uint64_t weir__slot_claim(struct weir__slot *slot, uint32_t generation);
 
 /* The owner's note that a lease begins: nothing has run, one use more. */
 void weir__slot_start_lease(struct weir__slot *slot);
+
+/* One lease in so many is measured on the warm path. */
+#define WEIR_SLOT_SAMPLE    64u
+#define WEIR_SLOT_NS_PER_US UINT64_C(1000)
+
+/* The lease that has begun did so at `now`; how long it has lasted, false if
+ * that is not known.  The owner's. */
+static inline void weir__slot_stamp(struct weir__slot *slot, uint64_t now) {
+  slot->since = now;
+  slot->mark = (uint32_t)weir__load_relaxed_u64(&slot->uses);
+}
+
+static inline bool weir__slot_held(const struct weir__slot *slot,
+                                   uint64_t now,
+                                   uint64_t *out_ns) {
+  if (slot->mark != (uint32_t)weir__load_relaxed_u64(&slot->uses)) {
+    return false;
+  }
+  *out_ns = now > slot->since ? now - slot->since : 0;
+  return true;
+}
+
+/* True if the lease that runs is one of those that the warm path measures. */
+static inline bool weir__slot_sampled(const struct weir__slot *slot) {
+  return weir__load_relaxed_u64(&slot->uses) % WEIR_SLOT_SAMPLE == 1;
+}
+
+/* The lease that ends at `now` is measured if it is one of those: for growth.c.
+ * The owner's; coarse. */
+static inline void weir__slot_sample(struct weir__slot *slot, uint64_t now) {
+  uint64_t held;
+  if (weir__slot_sampled(slot) && weir__slot_held(slot, now, &held)) {
+    uint64_t us = held / WEIR_SLOT_NS_PER_US;
+    weir__store_relaxed_u32(
+        &slot->hold_us, us < UINT32_MAX - 1 ? (uint32_t)us + 1 : UINT32_MAX);
+  }
+}
 
 /* Name of a state, for messages. */
 const char *weir__slot_state_name(uint32_t state);

@@ -17,11 +17,14 @@ struct weir__strategy {
   /* Who gets a connection that has come free at `now`: a waiter still in its
    * list, or NULL. */
   struct weir__waiter *(*heir)(struct weir__pool *pool, uint64_t now);
-  /* Whether the limits allow one more connect to begin. */
-  bool (*may_open)(const struct weir__pool *pool);
-  /* Whether the connects under way that no caller drives any more will do for
-   * the callers that wait at `now`. */
-  bool (*enough)(const struct weir__pool *pool, uint64_t now);
+  /* For whom one more connect should begin at `now`, if the limits allow it: a
+   * waiter in `waiting`; NULL: what is under way or lent out will do.  covered:
+   * connects that will serve whoever comes first.  leased: connections that are
+   * lent out. */
+  struct weir__waiter *(*opener)(struct weir__pool *pool,
+                                 uint64_t now,
+                                 uint32_t covered,
+                                 uint32_t leased);
 };
 
 /* The strategy of that index in the setting's choices, or NULL: not built. */

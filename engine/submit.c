@@ -13,6 +13,7 @@
 
 #include "acquire.h"
 #include "base/container.h"
+#include "cause.h"
 #include "cleanup.h"
 #include "dispatch.h"
 #include "explain.h"
@@ -45,10 +46,21 @@ static void post_failure(struct weir__entry *e, int code) {
   weir__queue_post(e, code, 0, plain ? NULL : &err);
 }
 
+static void post_cause(struct weir__entry *e, struct weir__waiter *w) {
+  if (w->cause == NULL) {
+    post_failure(e, w->code);
+    return;
+  }
+  struct weir_error err = {.struct_size = sizeof err};
+  int code = weir__cause_tell(w->cause, &err);
+  w->cause = NULL;
+  weir__queue_post(e, code, 0, &err);
+}
+
 void weir__submit_decided(struct weir__waiter *w) {
   struct weir__entry *e = entry_of(w);
   if (weir__waiter_state(w) == WEIR_WAITER_FAILED) {
-    post_failure(e, w->code);
+    post_cause(e, w);
   } else if (weir__acquire_trust(e->pool, w->granted, w->granted_word) ==
              WEIR_TRUST_FULL) {
     post_lease(e, w->granted, w->granted_word);
@@ -155,7 +167,6 @@ static int enqueue(struct weir__entry *e, const struct weir__caller *self) {
   struct weir__wakes wakes = {.n_asleep = 0};
   weir__mutex_lock(&pool->mu);
   e->cancelled = false;
-  pool->no_places = false;
   int rc = weir__dispatch_enqueue_locked(pool, w, &wakes);
   if (rc == 0 && weir__waiter_state(w) == WEIR_WAITER_WAITING &&
       w->deadline != WEIR_NEVER) {

@@ -24,27 +24,6 @@ static struct weir__pool *of_timer(struct weir__timer *timer) {
   return weir_container_of(timer, struct weir__pool, tend_timer);
 }
 
-/* When the pause of connects for Min Pool Size is over. */
-static uint64_t refill_at(struct weir__pool *pool) {
-  weir__mutex_lock(&pool->mu);
-  uint64_t at = pool->resting ? pool->fill_not_before : WEIR_NEVER;
-  weir__mutex_unlock(&pool->mu);
-  return at;
-}
-
-/* When waiters stop counting on a connect that nobody drives. */
-static uint64_t patience_ends(struct weir__pool *pool, uint64_t now) {
-  weir__mutex_lock(&pool->mu);
-  uint64_t at = pool->waiting.n != 0 && pool->unclaimed_until > now
-                    ? pool->unclaimed_until
-                    : WEIR_NEVER;
-  if (at == WEIR_NEVER) {
-    pool->unclaimed_told = 0; /* no timer for it: the next waiter must ask */
-  }
-  weir__mutex_unlock(&pool->mu);
-  return at;
-}
-
 static uint64_t earlier(uint64_t a, uint64_t b) {
   return a < b ? a : b;
 }
@@ -94,14 +73,15 @@ static void tend(struct weir__pool *pool) {
     weir__engine_bury(pool);
     return;
   }
+  if (closed) {
+    weir__growth_fill(pool); /* which gives places back that it was to open */
+  }
   if (closed || cut) {
     expire_connects(pool);
   }
   if (closed) {
     return;
   }
-  /* Before the dispatch: patience that ends after it has looked, and before the
-   * timer is set, must still find a timer. */
   uint64_t now = weir__clock_now();
   if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
     weir__dispatch(pool, NULL); /* for idle.c */
@@ -113,8 +93,7 @@ static void tend(struct weir__pool *pool) {
   if (is_due(pool, now)) {
     pool->review_at = weir__upkeep(pool, now);
   }
-  uint64_t at = earlier(pool->review_at, refill_at(pool));
-  at = earlier(at, patience_ends(pool, now));
+  uint64_t at = earlier(pool->review_at, weir__growth_next_look(pool, now));
   weir__reactor_timer(pool->engine->reactor, &pool->tend_timer, at);
 }
 

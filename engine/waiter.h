@@ -21,13 +21,14 @@
 #include "caller.h"
 #include "sys/atomic.h"
 
+struct weir__cause;
 struct weir__slot;
 
 enum weir__waiter_state {
   WEIR_WAITER_WAITING = 0,
   WEIR_WAITER_DRIVING, /* slot is CONNECTING and this caller's to open */
   WEIR_WAITER_GRANTED, /* granted is LEASED, with granted_word */
-  WEIR_WAITER_FAILED   /* code says why */
+  WEIR_WAITER_FAILED   /* code says why, and cause if there is one */
 };
 
 struct weir__waiter {
@@ -38,7 +39,8 @@ struct weir__waiter {
   uint64_t since;
   _Atomic uint32_t state;
   int32_t code;
-  struct weir__slot *slot; /* to be opened by this caller, not yet begun */
+  struct weir__cause *cause; /* FAILED: a reference, the owner's now; or NULL */
+  struct weir__slot *slot;   /* to be opened by this caller, not yet begun */
   struct weir__slot *granted;
   uint64_t granted_word;
   uint64_t waited; /* until it was granted, as the pool's sums have it */

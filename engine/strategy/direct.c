@@ -5,6 +5,7 @@
  * connection of its own comes after them, because it will be served anyway. */
 #include <stddef.h>
 
+#include "forecast.h"
 #include "pool.h"
 #include "strategy.h"
 #include "waiter.h"
@@ -23,22 +24,34 @@ static struct weir__waiter *heir(struct weir__pool *pool, uint64_t now) {
   return w != NULL ? w : first_in_time(&pool->driving, now);
 }
 
-static bool may_open(const struct weir__pool *pool) {
-  return pool->n_connecting < weir__pool_settings(pool)->max_connects;
-}
-
-/* A caller that was handed a connection leaves its connect to the next waiter;
- * opening another for that one would make a pool larger than it was ever used.
- * Only for so long (growth.h): a connect that hangs must not hold up those who
- * could open a good one. */
-static bool enough(const struct weir__pool *pool, uint64_t now) {
-  uint32_t unclaimed = pool->n_connecting - pool->driving.n;
-  return now < pool->unclaimed_until && pool->waiting.n <= unclaimed;
+/* One more than the returns that are predicted would serve in time (forecast.h).
+ * The head gets it when no forecast holds; else the last in line, who alone would
+ * wait too long, while those before it are served by what comes back. */
+static struct weir__waiter *opener(struct weir__pool *pool,
+                                   uint64_t now,
+                                   uint32_t covered,
+                                   uint32_t leased) {
+  struct weir__waiter *head = pool->waiting.first;
+  struct weir__outlook o = {
+      .now = now,
+      .head_since = head == NULL ? now : head->since,
+      .waiting = pool->waiting.n,
+      .unclaimed = covered,
+      .leased = leased,
+  };
+  switch (weir__forecast_ask(&pool->growth.forecast, &o)) {
+  case WEIR_FORECAST_HEAD:
+    return head;
+  case WEIR_FORECAST_TAIL:
+    return pool->waiting.last;
+  case WEIR_FORECAST_ENOUGH:
+  default:
+    return NULL;
+  }
 }
 
 const struct weir__strategy weir__strategy_direct = {
     .name = "direct",
     .heir = heir,
-    .may_open = may_open,
-    .enough = enough,
+    .opener = opener,
 };

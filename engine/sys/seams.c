@@ -6,6 +6,7 @@
 #  include <stdlib.h>
 #  include <time.h>
 
+#  include "sys/chance.h"
 #  include "sys/clock.h"
 #  include "sys/park.h"
 
@@ -22,6 +23,10 @@ static uint64_t real_coarse(void) {
 
 static uint64_t real_unix_ms(void) {
   return weir__clock_read(CLOCK_REALTIME) / WEIR_NS_PER_MS;
+}
+
+static uint64_t real_random(void) {
+  return weir__random_read();
 }
 
 static void ignore_watch(void (*kick)(void *arg), void *arg) {
@@ -41,6 +46,7 @@ void weir__seams_reset(void) {
       .coarse = real_coarse,
       .unix_ms = real_unix_ms,
       .virtual_time = 0,
+      .random = real_random,
       .watch_clock = ignore_watch,
       .unwatch_clock = ignore_watch,
       .park = weir__park_futex,

@@ -37,6 +37,9 @@ struct weir__seams {
   void (*watch_clock)(void (*kick)(void *arg), void *arg);
   void (*unwatch_clock)(void (*kick)(void *arg), void *arg);
 
+  /* 64 random bits; see chance.h. */
+  uint64_t (*random)(void);
+
   /* Scheduler; see park.h and thread.h. */
   int (*park)(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline);
   void (*unpark)(_Atomic uint32_t *word);

@@ -176,8 +176,7 @@ static int connect_it(struct query *q) {
   if (q->key == NULL) {
     return fail(q, rc, &err, "reading the connection string", -1);
   }
-  rc =
-      weir_pool_open(q->engine, q->conninfo.p, q->conninfo.len, &q->pool, &err);
+  rc = weirctl_pool(q->engine, q->conninfo.p, q->conninfo.len, &q->pool, &err);
   if (rc != WEIR_OK) {
     q->pool = 0;
     return fail(q, rc, &err, "opening the pool", -1);

@@ -40,8 +40,8 @@ static int open_bench(const struct demo_target *target, struct bench *out) {
     return code;
   }
   struct weir_error err = WEIR_ERROR_INIT;
-  int32_t rc = weir_pool_open(bench.engine, target->conninfo->p,
-                              target->conninfo->len, &bench.pool, &err);
+  int32_t rc = weirctl_pool(bench.engine, target->conninfo->p,
+                            target->conninfo->len, &bench.pool, &err);
   if (rc != WEIR_OK) {
     weirctl_engine_end(bench.engine);
     return fail(rc, &err, "opening the pool");

@@ -11,6 +11,7 @@
 #include "diag.h"
 #include "exit_code.h"
 #include "interrupt.h"
+#include "text_buf.h"
 
 #define END_GRACE_NS INT64_C(1000000000)
 
@@ -238,6 +239,25 @@ void weirctl_engine_end(weir_h engine) {
   interrupt_set_engine(0);
   /* What does not end in time ends with the process. */
   (void)weir_engine_shutdown(engine, END_GRACE_NS, NULL);
+}
+
+/* Of a setting that comes twice the last counts, so ours goes first. */
+int32_t weirctl_pool(weir_h engine,
+                     const char *conninfo,
+                     uint64_t len,
+                     weir_h *out_pool,
+                     struct weir_error *err) {
+  static const char hasty[] = "Pool Blocking Period=always;";
+  struct text_buf text = {0};
+  text_buf_add_fill(&text, '\0', len + sizeof hasty);
+  text.len = 0;
+  text_buf_add_str(&text, hasty);
+  text_buf_add(&text, conninfo, len);
+  int32_t rc = text.failed
+                   ? WEIR_E_NOMEM
+                   : weir_pool_open(engine, text.p, text.len, out_pool, err);
+  text_buf_wipe(&text);
+  return rc;
 }
 
 char *weirctl_key(weir_h engine,

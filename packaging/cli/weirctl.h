@@ -47,6 +47,15 @@ int weirctl_engine(const char *dirs, weir_h *out_engine);
 /* Shuts an engine down within a second. */
 void weirctl_engine_end(weir_h engine);
 
+/* Opens a pool for somebody who looks on: a server that is down is an error at
+ * once (Pool Blocking Period=always) unless the string says otherwise.  As
+ * weir_pool_open(). */
+int32_t weirctl_pool(weir_h engine,
+                     const char *conninfo,
+                     uint64_t len,
+                     weir_h *out_pool,
+                     struct weir_error *err);
+
 /* The key of a connection string without its secrets, NUL-terminated, or NULL
  * after a failure, with *err filled and *out_rc set.  Owns: the result until
  * free(). */

@@ -385,9 +385,10 @@ Test(acquire, ends_a_connect_at_its_own_limit, .timeout = 10) {
   } cases[] = {{"2", 2}, {"0", 15}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     fixture_open_virtual(&f);
-    weir_h pool =
-        fixture_pool(&f, "Max Pool Size=1;Connect Timeout=%s;%s",
-                     cases[i].setting, "Mock Script Text=\"connect 1: hang\"");
+    weir_h pool = fixture_pool(&f, "Max Pool Size=1;Connect Timeout=%s;%s",
+                               cases[i].setting,
+                               "Pool Blocking Period=never;"
+                               "Mock Script Text=\"connect 1: hang\"");
     uint64_t start = virtual_clock_now();
     acquirer_start(&many[0], pool, WEIR_TIMEOUT_NEVER);
     cr_assert_eq(virtual_clock_wait_parked(1), 0);
@@ -528,10 +529,10 @@ Test(acquire, refuses_one_more_than_max_waiters, .timeout = 10) {
  * it, none stays asleep. */
 Test(acquire, tells_every_caller_of_a_server_that_is_not_there, .timeout = 10) {
   fixture_open(&f);
-  weir_h pool = fixture_pool(
-      &f,
-      "Max Pool Size=2;Mock Script Text=\"connect: delay 1ms, fail endpoint "
-      "network 'nobody home'\"");
+  weir_h pool =
+      fixture_pool(&f, "Max Pool Size=2;Pool Blocking Period=never;"
+                       "Mock Script Text=\"connect: delay 1ms, fail endpoint "
+                       "network 'nobody home'\"");
   for (unsigned i = 0; i < 10; i++) {
     acquirer_start(&many[i], pool, WEIR_TIMEOUT_NEVER);
   }

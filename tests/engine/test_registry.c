@@ -128,7 +128,7 @@ static unsigned open_descriptors(void) {
 /* Scenario 150: a thousand failed openings leave nothing behind. */
 Test(registry, undoes_an_opening_that_failed, .timeout = 30) {
   static const char text[] =
-      "Driver=mock;Startup=require;Min Pool Size=2;"
+      "Driver=mock;Startup=require;Min Pool Size=2;Pool Blocking Period=never;"
       "Mock Script Text=\"connect: fail endpoint network 'down'\"";
   fixture_open(&f);
   weir_h pool = 0;

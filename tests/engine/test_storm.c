@@ -188,7 +188,6 @@ static void grow(uint64_t now, uint32_t process) {
         .now = now,
         .head_since = now,
         .waiting = WANTED - p->have - p->connecting,
-        .connecting = p->connecting,
         .leased = p->have, /* for good: no hold time is ever known */
     };
     uint32_t ticket;
@@ -224,7 +223,8 @@ static void failed(uint64_t now, const struct login *l, int32_t kind) {
   if (class == WEIR_CLASS_OVERLOADED) {
     weir__budget_overloaded(&p->budget, now);
   }
-  if (class != WEIR_CLASS_OVERLOADED || p->breaker.state != 0) {
+  if (class != WEIR_CLASS_OVERLOADED || p->budget.used <= 1 ||
+      p->breaker.state != WEIR_BREAKER_CLOSED) {
     (void)weir__breaker_bad(&p->breaker, l->ticket, now, random_bits());
   }
   weir__budget_give(&p->budget, &p->member);

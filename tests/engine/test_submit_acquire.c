@@ -301,7 +301,8 @@ Test(submit_acquire, opens_beside_a_caller_that_opens_for_itself) {
 Test(submit_acquire, fails_as_its_connect_does, .timeout = 5) {
   struct weir_completion c = {.struct_size = sizeof c};
   fixture_open(&f);
-  pool = fixture_pool(&f, "Mock Script Text=\"connect 1: fail endpoint network "
+  pool = fixture_pool(&f, "Pool Blocking Period=never;Mock Script Text="
+                          "\"connect 1: fail endpoint network "
                           "'nobody there'\"");
   queue = queue_of(&f, 2);
   (void)wait_for(WEIR_TIMEOUT_NEVER, 1);

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 
+#include "breaker.h"
 #include "engine.h"
 #include "fixture.h"
 #include "handle.h"
@@ -103,19 +104,22 @@ Test(tend, opens_for_a_caller_right_after_a_clear, .timeout = 10) {
   fixture_close(&f);
 }
 
-/* Scenario 37: after failures it tries again, with growing pauses, for as long
- * as it takes. */
-Test(tend, tries_again_after_failures_with_growing_pauses, .timeout = 10) {
-  static const uint64_t pauses_s[] = {1, 2, 4, 8, 10, 10};
+/* Scenario 37: after failures it tries again, with pauses as the breaker draws its
+ * own, for as long as it takes. */
+Test(tend, tries_again_after_failures_with_drawn_pauses, .timeout = 10) {
+  static const uint64_t bits = UINT64_C(12345678900000000); /* no first pause */
+  uint64_t pause = 0;
   fixture_open_virtual(&f);
+  virtual_clock_random(bits);
   weir_h pool = fixture_pool(
-      &f, "Min Pool Size=1;Max Pool Size=1;"
+      &f, "Min Pool Size=1;Max Pool Size=1;Pool Blocking Period=never;"
           "Mock Script Text=\"connect 1-6: fail endpoint network 'down'\"");
   for (uint32_t i = 0; i < 6; i++) {
+    pause = weir__breaker_delay(pause, bits);
     AWAIT_COUNT(&f, calls[MOCK_CONNECT], i + 1);
     AWAIT_STAT(pool, empty, 1);
     fixture_sync(&f);
-    fixture_advance(&f, pauses_s[i] * SECOND - 1);
+    fixture_advance(&f, pause - 1);
     cr_assert_eq(fixture_counts(&f).calls[MOCK_CONNECT], i + 1,
                  "too early after failure %u", i + 1);
     fixture_advance(&f, 1);

@@ -52,7 +52,7 @@ class Shell:
             [os.path.join(BUILD, "tests", "pool_shell")], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         got = self.say(
-            f"open Driver=tds;Server={address},{port};User ID=sa;Password=x;"
+            f"open Driver=tds;Server={address},{port};User ID=sa;Password=x;Pool Blocking Period=never;"
             f"Max Pool Size=2;Probe Window=0;Connect Timeout={CONNECT_S};"
             f"Command Timeout={COMMAND_S};{options}")
         if got[0] != 0:

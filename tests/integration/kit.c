@@ -89,7 +89,8 @@ int32_t kit_pool(struct kit *k,
                  ...) {
   char text[512];
   int n = snprintf(text, sizeof text,
-                   "Driver=tds;Server=127.0.0.1,%u;User ID=sa;Password=x;",
+                   "Driver=tds;Server=127.0.0.1,%u;User ID=sa;Password=x;"
+                   "Pool Blocking Period=never;",
                    tdsd_port(k->server));
   va_list ap;
   va_start(ap, fmt);

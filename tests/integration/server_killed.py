@@ -66,7 +66,7 @@ class Shell:
             [os.path.join(BUILD, "tests", "pool_shell")], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         started.append(self.process)
-        self.say("open Driver=tds;Server=127.0.0.1,%d;User ID=sa;Password=x;"
+        self.say("open Driver=tds;Server=127.0.0.1,%d;User ID=sa;Password=x;Pool Blocking Period=never;"
                  "TrustServerCertificate=true;Connect Timeout=5;"
                  "Command Timeout=20;%s" % (port, options))
 

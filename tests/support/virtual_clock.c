@@ -310,6 +310,16 @@ int virtual_clock_wait_parked(unsigned n) {
 
 /* ------------------------------------------------------- install, restore */
 
+static _Atomic uint64_t bits_drawn;
+
+static uint64_t drawn(void) {
+  return atomic_load_explicit(&bits_drawn, memory_order_relaxed);
+}
+
+void virtual_clock_random(uint64_t bits) {
+  atomic_store_explicit(&bits_drawn, bits, memory_order_relaxed);
+}
+
 void virtual_clock_install(void) {
   pthread_condattr_t attr;
   (void)pthread_mutex_lock(&mu);
@@ -328,6 +338,8 @@ void virtual_clock_install(void) {
   weir__seams.coarse = virtual_clock_now;
   weir__seams.unix_ms = unix_ms;
   weir__seams.virtual_time = 1;
+  weir__seams.random = drawn;
+  virtual_clock_random(0);
   weir__seams.watch_clock = watch_clock;
   weir__seams.unwatch_clock = unwatch_clock;
   weir__seams.park = park;
@@ -350,6 +362,7 @@ void virtual_clock_restore(void) {
   weir__seams.coarse = saved.coarse;
   weir__seams.unix_ms = saved.unix_ms;
   weir__seams.virtual_time = saved.virtual_time;
+  weir__seams.random = saved.random;
   weir__seams.watch_clock = saved.watch_clock;
   weir__seams.unwatch_clock = saved.unwatch_clock;
   weir__seams.park = saved.park;

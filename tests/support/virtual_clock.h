@@ -26,6 +26,10 @@ void virtual_clock_install(void);
  * been shut down. */
 void virtual_clock_restore(void);
 
+/* What the engine draws for jitter from now on, instead of random bits; 0 after
+ * virtual_clock_install(), which is no jitter and the shortest pauses. */
+void virtual_clock_random(uint64_t bits);
+
 /* Virtual now, in nanoseconds. */
 uint64_t virtual_clock_now(void);
 
