@@ -272,6 +272,9 @@ int weir__reactor_fd(struct weir__reactor *reactor) {
 bool weir__reactor_begin_turn(struct weir__reactor *reactor) {
   weir__mutex_lock(&reactor->line_mu);
   bool mine = take_lead(reactor);
+  if (!mine) {
+    reactor->told_due = WEIR_NEVER; /* that is what the program is told now */
+  }
   weir__mutex_unlock(&reactor->line_mu);
   return mine;
 }

@@ -395,6 +395,7 @@ Test(exec, closes_a_connection_that_does_not_acknowledge, .timeout = 10) {
   /* The cancellation hangs now, for two seconds of grace. */
   cr_assert_eq(virtual_clock_wait_parked(1), 0);
   AWAIT_COUNT(&f, calls[MOCK_CANCEL], 1);
+  fixture_sync(&f); /* its grace has begun */
   cr_assert_eq(virtual_clock_wait_parked(1), 0);
   fixture_advance(&f, 2 * (uint64_t)FIXTURE_S);
   cr_assert_eq(runner_join(&r), WEIR_E_TIMEOUT);

@@ -383,6 +383,52 @@ Test(foreign_loop, misses_no_succession_before_the_sleep, .timeout = 20) {
   fixture_close(&f);
 }
 
+struct alarm {
+  struct weir__task task;
+  struct weir__timer timer;
+  uint64_t at;
+  _Atomic uint32_t set; /* how often */
+};
+
+static void ring(struct weir__timer *timer) {
+  (void)timer;
+}
+
+static void set_timer(struct weir__task *task) {
+  struct alarm *alarm = (void *)task;
+  alarm->timer.fire = ring;
+  weir__reactor_timer(reactor(), &alarm->timer, alarm->at);
+  (void)weir__add_seq_u32(&alarm->set, 1);
+}
+
+/* The program has asked while another led, and was told of nothing: it must hear
+ * of what is due when that thread is through, also if that is later than what it
+ * knew before. */
+Test(foreign_loop, tells_anew_what_it_did_not_tell, .timeout = 20) {
+  static struct alarm alarm = {.task = {.run = set_timer}};
+  static _Atomic uint32_t word;
+  struct parked p;
+  fixture_open_foreign_virtual(&f);
+  int fd = loop_fd();
+  alarm.at = VIRTUAL_CLOCK_START + 10 * SECOND;
+  weir__reactor_post(reactor(), &alarm.task);
+  cr_assert_eq(turn_until_quiet(fd), 10 * FIXTURE_S);
+  park_start(&p, &word, WEIR_NEVER);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  cr_assert_eq(turn(), WEIR_TIMEOUT_NEVER);
+  alarm.at = VIRTUAL_CLOCK_START + 20 * SECOND;
+  weir__reactor_post(reactor(), &alarm.task);
+  while (weir__load_seq_u32(&alarm.set) != 2) {
+  }
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  weir__store_seq_u32(&word, 1);
+  weir__reactor_unpark(reactor(), &word);
+  cr_assert_eq(pthread_join(p.thread, NULL), 0);
+  cr_assert(readable(fd));
+  cr_assert_eq(turn_until_quiet(fd), 20 * FIXTURE_S);
+  fixture_close(&f);
+}
+
 /* ------------------------------------------------------------------ by whom */
 
 /* A whole life.  Who runs the loop: the test's thread by turns, or nobody but

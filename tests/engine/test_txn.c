@@ -194,6 +194,7 @@ Test(txn, is_unknown_when_a_commit_was_not_answered_in_time, .timeout = 10) {
     fixture_advance(&f, 3 * (uint64_t)FIXTURE_S);
     if (i == 1) { /* the cancellation is not answered either */
       AWAIT_COUNT(&f, calls[MOCK_CANCEL], 1);
+      fixture_sync(&f); /* its grace has begun */
       cr_assert_eq(virtual_clock_wait_parked(1), 0);
       fixture_advance(&f, 2 * (uint64_t)FIXTURE_S);
     }
@@ -219,6 +220,7 @@ Test(txn, is_unknown_when_a_cancelled_commit_was_not_answered, .timeout = 10) {
   start_commit(&c);
   cr_assert_eq(weir_cancel(lease), WEIR_OK);
   AWAIT_COUNT(&f, calls[MOCK_CANCEL], 1);
+  fixture_sync(&f); /* its grace has begun */
   cr_assert_eq(virtual_clock_wait_parked(1), 0);
   fixture_advance(&f, 2 * (uint64_t)FIXTURE_S);
   (void)pthread_join(c.thread, NULL);
@@ -237,6 +239,7 @@ Test(txn, is_unknown_when_a_statement_in_it_was_given_up, .timeout = 10) {
   cr_assert_eq(virtual_clock_wait_parked(1), 0);
   fixture_advance(&f, 3 * (uint64_t)FIXTURE_S);
   AWAIT_COUNT(&f, calls[MOCK_CANCEL], 1);
+  fixture_sync(&f); /* its grace has begun */
   cr_assert_eq(virtual_clock_wait_parked(1), 0);
   fixture_advance(&f, 2 * (uint64_t)FIXTURE_S);
   cr_assert_eq(runner_join(&r), WEIR_E_TIMEOUT);
