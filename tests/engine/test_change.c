@@ -310,6 +310,25 @@ Test(change, connect_rate_lets_those_who_wait_open, .timeout = 10) {
   hold_back("Connect Rate=1;Connect Burst=1", "Connect Rate=");
 }
 
+/* Tokens are saved while nobody needs them: so nobody waits at first. */
+Test(change, connect_burst_lets_more_begin_at_once, .timeout = 10) {
+  struct acquirer a[3];
+  fixture_open_virtual(&f);
+  pool = fixture_pool(&f, "Max Pool Size=5;Connect Rate=1;Connect Burst=1");
+  held = fixture_acquire(&f, pool);
+  must_change("Connect Burst=3");
+  fixture_advance(&f, 10 * SECOND);
+  for (unsigned i = 0; i < 3; i++) {
+    acquirer_start(&a[i], pool, WEIR_TIMEOUT_NEVER);
+  }
+  for (unsigned i = 0; i < 3; i++) {
+    cr_assert_eq(acquirer_join(&a[i]), WEIR_OK);
+  }
+  cr_assert_eq(fixture_stats(pool).connects_begun, 4);
+  cr_assert_eq(fixture_run(&f, held, "rows 1"), WEIR_OK);
+  fixture_close(&f);
+}
+
 Test(change, endpoint_max_connections_serves_who_waits, .timeout = 10) {
   hold_back("Endpoint Max Connections=1", "Endpoint Max Connections=2");
 }
