@@ -6,6 +6,7 @@
 #include "conninfo.h"
 #include "control.h"
 #include "dispatch.h"
+#include "endpoint.h"
 #include "loader.h"
 #include "options.h"
 #include "settings.h"
@@ -89,6 +90,7 @@ static int change(struct weir__pool *pool,
     weir__mem_free(fresh);
     return rc;
   }
+  weir__endpoint_changed(pool);
   weir__control_shed_idle(pool);
   weir__dispatch(pool, self);
   weir__tend(pool);

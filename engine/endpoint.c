@@ -433,3 +433,13 @@ void weir__endpoint_look(struct weir__pool *pool,
   out->reach = reach < max ? reach : max;
   weir__mutex_unlock(&e->mu);
 }
+
+void weir__endpoint_changed(struct weir__pool *pool) {
+  struct weir__endpoint *e = at(pool);
+  if (e != NULL) {
+    weir__mutex_lock(&e->mu);
+    set_capacity(e);
+    assign(e);
+    weir__mutex_unlock(&e->mu);
+  }
+}

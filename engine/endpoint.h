@@ -131,4 +131,8 @@ struct weir__endpoint_view {
 void weir__endpoint_look(struct weir__pool *pool,
                          struct weir__endpoint_view *out);
 
+/* The pool's Endpoint Max Connections may have changed: who waits for a unit is
+ * told if there is one now.  Takes the endpoint's mutex. */
+void weir__endpoint_changed(struct weir__pool *pool);
+
 #endif

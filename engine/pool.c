@@ -27,8 +27,8 @@ static uint64_t endpoint_hash(const struct weir__key *key) {
   return hash;
 }
 
-/* Not more than was given back and new: a segment is made before its first
- * chunk. */
+/* Where the pointer to the chunk of that slot is.  Its segment is made if there is
+ * none yet; NULL: no memory. */
 static struct weir__slot_chunk **chunk_place(struct weir__pool *pool,
                                              uint32_t first_index) {
   uint32_t chunk = first_index / WEIR_SLOT_CHUNK + WEIR_POOL_SEGMENT;
@@ -108,7 +108,11 @@ void weir__pool_free(struct weir__pool *pool) {
   uint32_t n = weir__load_acquire_u32(&pool->n_slots);
   pool->driver->table.config_destroy(pool->driver->instance, pool->config);
   for (uint32_t i = 0; i < n; i += WEIR_SLOT_CHUNK) {
-    weir__slot_chunk_free(*chunk_place(pool, i));
+    struct weir__slot_chunk **place = chunk_place(pool, i);
+    WEIR_ASSERT(place != NULL); /* it was made */
+    if (place != NULL) {
+      weir__slot_chunk_free(*place);
+    }
   }
   weir__endpoint_close(pool);
   weir__growth_fini(pool);

@@ -206,6 +206,9 @@ static uint32_t next_of_leaves(struct weir__bits_segment *bits, uint32_t from) {
 /* A summary bit that was cleared before a search began and is set again after
  * it shows in the first look, one cleared meanwhile in the second. */
 static uint32_t next(struct weir__bits_segment *bits, uint32_t from) {
+  if (bits->levels == 1) {
+    return in_word(bits, 0, from); /* no summary, nothing to be sure of */
+  }
   uint32_t done = weir__load_acquire_u32(&bits->tidy_done);
   uint32_t begun = weir__load_acquire_u32(&bits->tidy_begun);
   uint32_t found = search(bits, from);

@@ -291,6 +291,48 @@ Test(change, keepalive_interval_moves_the_timer, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* One connect a second until the change. */
+static void hold_back(const char *settings, const char *text) {
+  fixture_open_virtual(&f);
+  pool = fixture_pool(&f, "Max Pool Size=5;%s", settings);
+  held = fixture_acquire(&f, pool);
+  start_waiter();
+  AWAIT_STAT(pool, waiters, 1);
+  fixture_sync(&f);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 1);
+  must_change(text);
+  (void)served();
+  cr_assert_eq(fixture_run(&f, held, "rows 1"), WEIR_OK);
+  fixture_close(&f);
+}
+
+Test(change, connect_rate_lets_those_who_wait_open, .timeout = 10) {
+  hold_back("Connect Rate=1;Connect Burst=1", "Connect Rate=");
+}
+
+/* Tokens are saved while nobody needs them: so nobody waits at first. */
+Test(change, connect_burst_lets_more_begin_at_once, .timeout = 10) {
+  struct acquirer a[3];
+  fixture_open_virtual(&f);
+  pool = fixture_pool(&f, "Max Pool Size=5;Connect Rate=1;Connect Burst=1");
+  held = fixture_acquire(&f, pool);
+  must_change("Connect Burst=3");
+  fixture_advance(&f, 10 * SECOND);
+  for (unsigned i = 0; i < 3; i++) {
+    acquirer_start(&a[i], pool, WEIR_TIMEOUT_NEVER);
+  }
+  for (unsigned i = 0; i < 3; i++) {
+    cr_assert_eq(acquirer_join(&a[i]), WEIR_OK);
+  }
+  cr_assert_eq(fixture_stats(pool).connects_begun, 4);
+  cr_assert_eq(fixture_run(&f, held, "rows 1"), WEIR_OK);
+  fixture_close(&f);
+}
+
+Test(change, endpoint_max_connections_serves_who_waits, .timeout = 10) {
+  hold_back("Endpoint Max Connections=1", "Endpoint Max Connections=2");
+}
+
 /* -------------------------------------------------------------- all or none */
 
 static void check_refused(const char *text, int code, const char *message) {
