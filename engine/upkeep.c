@@ -46,7 +46,8 @@ static void count_places(struct look *l) {
         !idle || weir__load_relaxed_u64(&slot->idle_since) >= l->pool->noted_at;
   }
   weir__mutex_lock(&l->pool->mu);
-  l->waiting = l->pool->waiting.n + l->pool->driving.n;
+  /* In a pool that is paused they do not wait for a connection. */
+  l->waiting = l->pool->paused ? 0 : l->pool->waiting.n + l->pool->driving.n;
   weir__mutex_unlock(&l->pool->mu);
 }
 
