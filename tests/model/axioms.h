@@ -57,10 +57,10 @@ struct access_line {
 
 struct litmus {
   const char *name;
-  const char *what;    /* the outcome, in words */
-  uint8_t allowed;     /* a bit for each model that allows it */
-  char last;           /* a variable, or 0 */
-  uint8_t last_value;  /* that it must end with */
+  const char *what;   /* the outcome, in words */
+  uint8_t allowed;    /* a bit for each model that allows it */
+  char last;          /* a variable, or 0 */
+  uint8_t last_value; /* that it must end with */
   struct access_line line[AXIOMS_LINES][AXIOMS_LENGTH];
 };
 

@@ -72,6 +72,19 @@ bool step_own_word(struct run *r) {
   return go(r, STEP_own_lock);
 }
 
+/* Back in line before anybody can have what it opened. */
+static bool lose_own(struct run *r) {
+  struct thread *t = r->t;
+  if (t->state == DRIVING) {
+    unlist(r->p, r->me);
+    t->place = NOTHING;
+    t->state = WAITING;
+    put_first(&r->p->waiting, r->me);
+  }
+  unlock(r);
+  return go(r, STEP_lost_word);
+}
+
 bool step_own_lock(struct run *r) {
   struct thread *t = r->t;
   const struct pool *p = r->p;
@@ -83,8 +96,7 @@ bool step_own_lock(struct run *r) {
   if (still && open && t->seen.flags == 0) {
     return go(r, STEP_own_cas);
   }
-  unlock(r);
-  return go(r, STEP_lost_word);
+  return lose_own(r);
 }
 
 bool step_own_cas(struct run *r) {
@@ -95,8 +107,7 @@ bool step_own_cas(struct run *r) {
     to.generation = r->p->q_generation;
   }
   if (!swap(r, t->here, to)) {
-    unlock(r);
-    return go(r, STEP_lost_word);
+    return lose_own(r);
   }
   if (r->p->paused != 0) {
     return broken(r, "a caller takes what it opened in a paused pool");
@@ -139,21 +150,8 @@ bool step_lost_published(struct run *r) {
 }
 
 bool step_wait_again(struct run *r) {
-  struct thread *t = r->t;
-  if (!lock(r)) {
-    return false;
-  }
-  t->here = NOTHING;
-  if (t->state != DRIVING) {
-    unlock(r);
-    return go(r, STEP_pending);
-  }
-  unlist(r->p, r->me);
-  t->place = NOTHING;
-  t->state = WAITING;
-  put_first(&r->p->waiting, r->me);
-  return is(r, WAIT_AGAIN_SILENT) ? end_locked(r, STEP_pending)
-                                  : serve_locked(r, STEP_pending);
+  r->t->here = NOTHING;
+  return call(r, STEP_dispatch, STEP_pending);
 }
 
 bool step_pending(struct run *r) {

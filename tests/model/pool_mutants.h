@@ -28,7 +28,8 @@ MUTANT(FLAG_CLEARED_EARLY, core,
        "hand_flag",
        "a release that serves one clears WAITERS though others wait")
 MUTANT(FLAG_KEPT, core_late, "leave", "the last to leave the line leaves WAITERS set")
-MUTANT(DOOM_UNSEEN, grow_clear,
+MUTANT(DOOM_UNSEEN,
+       core_clear_reset,
        "opened_word",
        "what was doomed while it was opened or reset becomes idle")
 MUTANT(DOOM_BLIND, core_clear_reset,
@@ -66,9 +67,6 @@ MUTANT(NO_PATIENCE_TIMER, grow_hang,
 MUTANT(TEND_LOOKS_LATE, grow_hang,
        "tend_patience",
        "a tending reads its clock after it has dispatched")
-MUTANT(WAIT_AGAIN_SILENT, grow_clear_slow,
-       "wait_again",
-       "one whose connection was cleared goes back in line and does not look")
 MUTANT(RESUME_SILENT, pause_idle, "resume", "a resume serves nobody")
 MUTANT(PAUSE_GRANTS, pause_idle, "publish_lock", "a release serves waiters of a paused pool")
 MUTANT(PAUSE_OPENS, pause_cold, "own_lock", "a caller takes what it opened in a paused pool")

@@ -147,7 +147,6 @@ uint8_t heir_of(const struct run *r) {
 
 void unclaimed(struct pool *p) {
   p->unclaimed = 1;
-  p->told = 0;
   p->timer_old = p->timer;
   p->now_old = p->threads[REACTOR].pc != STEP_reactor;
 }
