@@ -126,6 +126,14 @@ void weir__endpoint_close(struct weir__pool *pool) {
 
 /* ----------------------------------------------------------------- limits */
 
+/* Units that are free are kept for those in the ring, who hear of it. */
+static void assign(struct weir__endpoint *e) WEIR_REQUIRES(e->mu) {
+  struct weir__budget_member *m;
+  while ((m = weir__budget_assign(&e->budget)) != NULL) {
+    weir__tend(pool_of(weir_container_of(m, struct weir__seat, member)));
+  }
+}
+
 /* The tightest of what the pools were told, since nobody may be surprised. */
 static void set_capacity(struct weir__endpoint *e) WEIR_REQUIRES(e->mu) {
   uint32_t capacity = UINT32_MAX;
@@ -133,7 +141,10 @@ static void set_capacity(struct weir__endpoint *e) WEIR_REQUIRES(e->mu) {
     uint32_t max = weir__pool_settings(pool_of(s))->endpoint_max;
     capacity = max < capacity ? max : capacity;
   }
-  e->budget.capacity = capacity;
+  if (capacity != e->budget.capacity) {
+    e->budget.capacity = capacity;
+    assign(e);
+  }
 }
 
 /* What all pools together may ever have. */
@@ -162,14 +173,6 @@ static void sit_down(struct weir__endpoint *e, struct weir__seat *seat)
 static void tell_all(struct weir__endpoint *e) WEIR_REQUIRES(e->mu) {
   for (struct weir__seat *s = e->seats; s != NULL; s = s->next) {
     weir__tend(pool_of(s));
-  }
-}
-
-/* Units that are free are kept for those in the ring, who hear of it. */
-static void assign(struct weir__endpoint *e) WEIR_REQUIRES(e->mu) {
-  struct weir__budget_member *m;
-  while ((m = weir__budget_assign(&e->budget)) != NULL) {
-    weir__tend(pool_of(weir_container_of(m, struct weir__seat, member)));
   }
 }
 
@@ -315,7 +318,7 @@ static bool bad(struct weir__endpoint *e,
     }
     return weir__breaker_bad(&e->breaker, ticket, now, weir__random());
   case WEIR_CLASS_TRANSIENT:
-    if (!closed) {
+    if (e->breaker.state == WEIR_BREAKER_HALF_OPEN) {
       return weir__breaker_bad(&e->breaker, ticket, now, weir__random());
     }
     break;

@@ -327,6 +327,8 @@ static void check_login(size_t i) {
     uint64_t tried = kit_stats(&k).connections_total;
     kit_check_number(tried == n + 1, what, (int64_t)tried);
     (void)weir_release(lease);
+    /* Or a wrong password is not tried again within a second. */
+    (void)(good ? WEIR_OK : weir_pool_clear(k.pool));
   }
   kit_close(&k, what);
 }
