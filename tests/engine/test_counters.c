@@ -147,6 +147,11 @@ static void use(void) {
   cr_assert_eq(fixture_run(&f, held[n_held - 1], "set x"), WEIR_OK);
 }
 
+/* The lazy reset fails with it, and the user gets another connection unseen. */
+static void use_another(void) {
+  cr_assert_eq(fixture_number(&f, held[n_held - 1], "session", 0), 2);
+}
+
 static void leave_result(void) {
   cr_assert_eq(fixture_exec(&f, held[n_held - 1], "rows 100000"), WEIR_OK);
 }
@@ -279,6 +284,14 @@ static const struct scenario scenarios[] = {
       {give_back, {1, 1, 1, 1, 0, 0}},
       {acquire, {2, 1, 2, 1, 1, 0}},
       {use, {2, 1, 2, 1, 1, 0}},
+      {give_back, {2, 1, 2, 2, 1, 1}}}},
+    {"one that is replaced in its user's hands",
+     "Mock Script Text=\"reset 1: fail conn network\"",
+     {{acquire, {1, 0, 1, 0, 1, 0}},
+      {use, {1, 0, 1, 0, 1, 0}},
+      {give_back, {1, 0, 1, 1, 1, 1}},
+      {acquire, {1, 0, 2, 1, 1, 0}},
+      {use_another, {2, 1, 2, 1, 1, 0}},
       {give_back, {2, 1, 2, 2, 1, 1}}}},
     {"a result that is thrown away",
      "",
