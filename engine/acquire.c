@@ -217,6 +217,9 @@ static int wait_in_line(struct weir__pool *pool,
     }
     if (state == WEIR_WAITER_FAILED) {
       drop_place(pool, w);
+      if (w->code == WEIR_E_OVERLOADED) {
+        return weir__explain_shed(pool, w, err);
+      }
       return w->cause != NULL ? weir__cause_tell(w->cause, err)
                               : weir__acquire_refuse(pool, w->code, err);
     }
@@ -283,6 +286,9 @@ static int acquire_slow(struct weir__pool *pool,
     return rc;
   }
   rc = enqueue(pool, &w);
+  if (rc == WEIR_E_TIMEOUT) {
+    return weir__explain_timeout(pool, &w, err);
+  }
   if (rc != 0) {
     return weir__acquire_refuse(pool, rc, err);
   }

@@ -19,6 +19,7 @@
 #include "op.h"
 #include "remote.h"
 #include "session.h"
+#include "shed.h"
 #include "status.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
@@ -58,6 +59,7 @@ static void wait_again_locked(struct weir__pool *pool, struct weir__waiter *w)
     w->slot = NULL;
     weir__store_release_u32(&w->state, WEIR_WAITER_WAITING);
     weir__waiters_restore(&pool->waiting, w);
+    weir__shed_queued_locked(pool, w);
   }
 }
 

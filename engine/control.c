@@ -9,6 +9,7 @@
 #include "growth.h"
 #include "revoke.h"
 #include "session.h"
+#include "shed.h"
 #include "status.h"
 #include "sys/clock.h"
 #include "tend.h"
@@ -74,6 +75,9 @@ void weir__control_resume(struct weir__pool *pool,
   pool->cut = false;
   (void)weir__and_seq_u64(&pool->q, ~(WEIR_Q_PAUSED | WEIR_Q_DRAINING));
   weir__control_news_locked(pool);
+  if (held) {
+    weir__shed_served_locked(pool, weir__clock_now(), 0); /* waits begin anew */
+  }
   weir__mutex_unlock(&pool->mu);
   if (held) {
     weir__dispatch(pool, self);

@@ -6,6 +6,7 @@
 #include "control.h"
 #include "growth.h"
 #include "session.h"
+#include "shed.h"
 #include "strategy.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
@@ -44,6 +45,7 @@ void weir__dispatch_waited_locked(struct weir__pool *pool,
   waits->sum_ns += w->waited;
   waits->bucket[bucket_of(w->waited)]++;
   waits->max_ns = w->waited > waits->max_ns ? w->waited : waits->max_ns;
+  weir__shed_served_locked(pool, now, w->waited);
 }
 
 /* It was not served after all.  The longest wait stays: this one goes on, and
@@ -109,6 +111,7 @@ static int try_hand_over(struct weir__pool *pool,
   int result = 0;
   weir__mutex_lock(&pool->mu);
   uint64_t now = weir__clock_now();
+  weir__shed_head_locked(pool, now, &wakes);
   /* Those that wait in a closed pool are about to be told so. */
   struct weir__waiter *w = weir__control_grants_locked(pool)
                                ? pool->strategy->heir(pool, now)
@@ -204,6 +207,7 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
   uint64_t now = 0;
   while (pool->waiting.n + pool->driving.n != 0 && weir__wakes_room(wakes)) {
     now = now == 0 ? weir__clock_now() : now;
+    weir__shed_head_locked(pool, now, wakes);
     struct weir__waiter *w = pool->strategy->heir(pool, now);
     uint64_t word = 0;
     struct weir__slot *slot =
@@ -235,15 +239,24 @@ int weir__dispatch_enqueue_locked(struct weir__pool *pool,
   if (pool->closed || pool->draining) {
     return WEIR_E_CLOSED;
   }
+  uint64_t now = weir__clock_now();
+  if (now >= w->deadline) {
+    pool->timeouts++;
+    return WEIR_E_TIMEOUT;
+  }
   if (pool->waiting.n + pool->driving.n >=
       weir__pool_settings(pool)->max_waiters) {
     pool->overloaded++;
     return WEIR_E_OVERLOADED;
   }
+  w->before = 0;
+  weir__shed_queues_locked(pool, now);
   weir__store_relaxed_u32(&w->state, WEIR_WAITER_WAITING);
   weir__waiters_push(&pool->waiting, w);
   weir__dispatch_flag_locked(pool);
-  /* Only now, visible to every release, look for what came free before. */
+  /* Before the node may be decided, and gone: only then, visible to every release,
+   * look for what came free before. */
+  weir__shed_queued_locked(pool, w);
   weir__dispatch_locked(pool, wakes);
   return 0;
 }
@@ -260,6 +273,7 @@ int weir__dispatch_requeue_locked(struct weir__pool *pool,
   weir__store_relaxed_u32(&w->state, WEIR_WAITER_WAITING);
   weir__waiters_push_front(&pool->waiting, w);
   weir__dispatch_flag_locked(pool);
+  weir__shed_queued_locked(pool, w);
   weir__dispatch_locked(pool, wakes);
   return 0;
 }

@@ -35,8 +35,9 @@ void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes)
 /* The same for one who does not hold mu. */
 void weir__dispatch(struct weir__pool *pool, const struct weir__caller *self);
 
-/* A node at the end of the line, and served if that can be.  0, WEIR_E_CLOSED or
- * WEIR_E_OVERLOADED.  mu held. */
+/* A node at the end of the line, and served if that can be.  0, or it is refused,
+ * and counted so: WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max Waiters), WEIR_E_TIMEOUT
+ * (its time-out has passed).  mu held. */
 int weir__dispatch_enqueue_locked(struct weir__pool *pool,
                                   struct weir__waiter *w,
                                   struct weir__wakes *wakes)

@@ -340,3 +340,26 @@ int weir__explain_timeout(struct weir__pool *pool,
                     WEIR_DRV_RETRY_SAME);
   return WEIR_E_TIMEOUT;
 }
+
+int weir__explain_shed(struct weir__pool *pool,
+                       const struct weir__waiter *w,
+                       struct weir_error *err) {
+  struct view v;
+  struct text t = {.n = 0};
+  if (err == NULL) {
+    return WEIR_E_OVERLOADED;
+  }
+  view_pool(pool, &v);
+  SAY(&t,
+      "overloaded: refused after %.2f s of waiting, so that others are served "
+      "in time (Queue Policy=codel): ",
+      seconds(weir__clock_now() - w->since));
+  say_places(&t, &v);
+  SAY(&t, ", %u other callers waiting", v.stats.waiters);
+  finish(&t, &v,
+         "send less, release connections sooner, or raise Max Pool Size");
+  (void)weir__error_set(err, WEIR_E_OVERLOADED, WEIR_PHASE_QUEUE, "%s", t.buf);
+  weir__error_class(err, WEIR_DRV_SCOPE_NONE, WEIR_DRV_K_RESOURCE,
+                    WEIR_DRV_RETRY_ELSE);
+  return WEIR_E_OVERLOADED;
+}

@@ -14,6 +14,12 @@ int weir__explain_timeout(struct weir__pool *pool,
                           const struct weir__waiter *w,
                           struct weir_error *err);
 
+/* The caller was taken out of the line so that others are served in time.  Returns
+ * WEIR_E_OVERLOADED. */
+int weir__explain_shed(struct weir__pool *pool,
+                       const struct weir__waiter *w,
+                       struct weir_error *err);
+
 /* The session's connect has failed: its error, with the phase.  Calls the
  * driver. */
 void weir__explain_connect(struct weir_drv_hconn *session,

@@ -10,6 +10,7 @@
 #include "growth.h"
 #include "loader.h"
 #include "session.h"
+#include "shed.h"
 #include "strategy.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
@@ -64,6 +65,7 @@ static void release_memory(struct weir__pool *pool) {
   for (uint32_t k = 0; k < WEIR_POOL_SEGMENTS; k++) {
     weir__mem_free((void *)pool->segments[k]);
   }
+  weir__mem_free(pool->shed);
   weir__mem_free(pool->block);
   while (pool->blocks != NULL) {
     struct weir__settings_block *older = pool->blocks->older;
@@ -77,6 +79,13 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   struct weir__pool *pool = weir__mem_new(sizeof *pool);
   if (pool == NULL) {
     return NULL;
+  }
+  if (parts->options->settings.queue_policy == WEIR_QUEUE_CODEL) {
+    pool->shed = weir__shed_new();
+    if (pool->shed == NULL) {
+      release_memory(pool);
+      return NULL;
+    }
   }
   pool->engine = parts->engine;
   pool->driver = parts->driver;

@@ -42,6 +42,7 @@
 
 struct weir__cause;
 struct weir__credential;
+struct weir__shed;
 struct weir__engine;
 struct weir__driver;
 struct weir__strategy;
@@ -137,8 +138,9 @@ struct weir__pool {
   uint32_t drains;   /* grows when a drain is ended by a resume */
   uint32_t max_now;  /* Max Pool Size, or less: weir__pool_limit_locked() */
   uint32_t step_max; /* what overload has lowered it to; UINT32_MAX: nothing */
-  uint32_t watchers; /* threads that wait for news */
-  _Atomic uint32_t news; /* changes while there are some: see control.h */
+  struct weir__shed *shed; /* NULL: Queue Policy=fifo */
+  uint32_t watchers;       /* threads that wait for news */
+  _Atomic uint32_t news;   /* changes while there are some: see control.h */
   uint32_t n_blocks;
   struct weir__settings_block *block;  /* in force; NULL: options.settings */
   struct weir__settings_block *blocks; /* those before */

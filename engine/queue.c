@@ -164,6 +164,8 @@ static const char *words_of(int32_t status) {
     return "no memory for a place in the pool";
   case WEIR_E_SPACE:
     return "the pools of this process have all the places there can be";
+  case WEIR_E_OVERLOADED:
+    return "refused because the pool is overloaded (no memory to tell more)";
   case WEIR_E_TIMEOUT:
     return "timed out waiting for a connection (no memory to tell more)";
   default:

@@ -41,6 +41,7 @@ void weir__replace_ended(struct weir_drv_hconn *session, bool good) {
   session->replacing = false;
   weir__mutex_lock(&pool->mu);
   pool->connects_ok += good;
+  pool->disconnects += good; /* of the one it replaces; else its end counts */
   pool->connects_failed += !good;
   weir__mutex_unlock(&pool->mu);
 }

@@ -40,7 +40,9 @@ static void post_failure(struct weir__entry *e, int code) {
   bool plain = code == WEIR_E_CANCELLED ||
                (code == WEIR_E_CLOSED &&
                 (weir__load_seq_u64(&e->pool->q) & WEIR_Q_CLOSED) != 0);
-  if (!plain) {
+  if (code == WEIR_E_OVERLOADED) {
+    (void)weir__explain_shed(e->pool, &e->waiter, &err);
+  } else if (!plain) {
     (void)weir__acquire_refuse(e->pool, code, &err);
   }
   weir__queue_post(e, code, 0, plain ? NULL : &err);
@@ -199,7 +201,8 @@ static int submit_slow(struct weir__pool *pool,
   rc = enqueue(e, self);
   if (rc != 0) {
     weir__queue_give_back(e);
-    return weir__acquire_refuse(pool, rc, err);
+    return rc == WEIR_E_TIMEOUT ? weir__explain_timeout(pool, &times, err)
+                                : weir__acquire_refuse(pool, rc, err);
   }
   if (how->out_op != NULL) {
     *how->out_op = op;

@@ -13,6 +13,7 @@
 #include "probe.h"
 #include "remote.h"
 #include "session.h"
+#include "shed.h"
 #include "sys/clock.h"
 #include "upkeep.h"
 
@@ -94,6 +95,7 @@ static void tend(struct weir__pool *pool) {
     pool->review_at = weir__upkeep(pool, now);
   }
   uint64_t at = earlier(pool->review_at, weir__growth_next_look(pool, now));
+  at = earlier(at, weir__shed_stuck(pool));
   weir__reactor_timer(pool->engine->reactor, &pool->tend_timer, at);
 }
 

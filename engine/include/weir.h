@@ -563,9 +563,9 @@ WEIR_API int32_t weir_conninfo_key(weir_h engine,
  * WEIR_TIMEOUT_POOL is the pool's Connect Timeout.  0 takes an idle connection
  * or none: it opens nothing, so on a new pool it always fails.  First come,
  * first served among callers that wait.  Returns WEIR_E_TIMEOUT (*err tells in one
- * sentence who holds the connections and for how long, how many wait, and the last
- * connect error), WEIR_E_FAIL (this caller's connect failed:
- * *err says in which phase), WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max Waiters),
+ * sentence what the connections are doing and for how long, how many callers wait,
+ * and the last connect error), WEIR_E_FAIL (this caller's connect failed: *err says
+ * in which phase), WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max Waiters, Queue Policy),
  * WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM, WEIR_E_SPACE.
  * Owns: *out_lease until weir_release() or weir_discard().
  * Blocks: up to timeout_ns. */

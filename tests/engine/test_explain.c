@@ -216,6 +216,20 @@ Test(explain, tells_the_last_connect_error_and_its_age, .timeout = 5) {
   fixture_close(&f);
 }
 
+/* Waiters stay in line while the server is down, and learn why it took so long. */
+Test(explain, tells_that_the_server_is_down, .timeout = 5) {
+  fixture_open_virtual(&f);
+  pool = fixture_pool(&f, "Max Pool Size=2;Mock Script Text="
+                          "\"connect every: fail endpoint network 'refused'\"");
+  struct acquirer a = late(500 * FIXTURE_MS);
+  says(&a.err, "Max Pool Size 2, 0 leased, 0 connecting, ");
+  says(&a.err, "; the server is down and left alone until a probe; the last "
+               "connect failed 0.50 s ago: ");
+  says(&a.err, "refused");
+  ends_with(&a.err, "; is the server reachable and answering?");
+  fixture_close(&f);
+}
+
 /* Nothing but the words of others is cut. */
 Test(explain, cuts_the_last_connect_error_first, .timeout = 5) {
   char words[801];
