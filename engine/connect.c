@@ -103,7 +103,7 @@ static int connected(struct weir__pool *pool,
   uint64_t leased = lease_own(pool, w, slot);
   if (leased != 0) {
     weir__slot_start_lease(slot);
-    weir__slot_begin(slot, weir__clock_coarse());
+    weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
     weir__slot_stamp(slot, weir__clock_now());
     w->granted = slot;
     w->granted_word = leased;

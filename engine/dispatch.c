@@ -86,7 +86,7 @@ static bool hand_over_locked(struct weir__pool *pool,
       weir__slot_word(WEIR_SLOT_LEASED, 0, weir__slot_generation(*word),
                       weir__slot_lease(*word) + 1);
   /* In use until now: the next one need not look whether it lives. */
-  weir__slot_begin(slot, weir__clock_coarse());
+  weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
   if (!weir__slot_move(slot, word, leased)) {
     return false;
   }
@@ -131,7 +131,7 @@ static bool make_idle(struct weir__pool *pool,
   uint64_t idle = weir__slot_word(
       WEIR_SLOT_IDLE, 0, weir__slot_generation(*word), weir__slot_lease(*word));
   bool connecting = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
-  weir__slot_rest(slot, since);
+  weir__store_relaxed_u64(&slot->idle_since, since);
   if (weir__slot_state(*word) == WEIR_SLOT_LEASED) {
     weir__slot_sample(slot, since);
   }

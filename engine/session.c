@@ -71,7 +71,7 @@ struct weir_drv_hconn *weir__session_new(struct weir__engine *engine,
   s->streams.closing = on_stream_closing;
   uint64_t now = weir__clock_now();
   weir__store_relaxed_u64(&slot->expires, life_end(pool, now));
-  weir__slot_rest(slot, now);
+  weir__store_relaxed_u64(&slot->idle_since, now);
   weir__store_relaxed_u32(&slot->served, 0);
   weir__slot_set_session(slot, s);
   (void)weir__add_acq_rel_u32(&engine->sessions, 1);

@@ -49,9 +49,9 @@ struct weir__caller;
 
 struct weir__slot {
   _Atomic uint64_t word;
-  /* Coarse time of the last release, even; written by the owner before the slot
+  /* Coarse time of the last release; written by the owner before the slot
    * becomes idle.  While it is leased, once the connection was found good: when
-   * the lease began, odd (weir__slot_began()). */
+   * the lease began, which is not written if it is the same. */
   _Atomic uint64_t idle_since;
   _Atomic uint64_t expires; /* end of the session's life; WEIR_NEVER: none */
   _Atomic uint32_t served;  /* leases given to the present session; owner's */
@@ -119,21 +119,6 @@ static inline struct weir_drv_hconn *weir__slot_session(
 static inline void weir__slot_set_session(struct weir__slot *slot,
                                           struct weir_drv_hconn *session) {
   atomic_store_explicit(&slot->session, session, memory_order_release);
-}
-
-/* The owner's notes of the coarse time, and since when the slot's lease runs; too
- * late for any clock if that is not known yet. */
-static inline void weir__slot_rest(struct weir__slot *slot, uint64_t now) {
-  weir__store_relaxed_u64(&slot->idle_since, now & ~UINT64_C(1));
-}
-
-static inline void weir__slot_begin(struct weir__slot *slot, uint64_t now) {
-  weir__store_relaxed_u64(&slot->idle_since, now | 1u);
-}
-
-static inline uint64_t weir__slot_began(const struct weir__slot *slot) {
-  uint64_t since = weir__load_relaxed_u64(&slot->idle_since);
-  return (since & 1u) != 0 ? since & ~UINT64_C(1) : UINT64_MAX;
 }
 
 /* The only writer of the word: moves it from *expected to `to`.  False when it

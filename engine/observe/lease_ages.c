@@ -3,9 +3,8 @@
 
 #include "sys/clock.h"
 
-/* One that has been claimed and not stamped yet has only just begun. */
 static uint64_t age_of(const struct weir__slot *slot, uint64_t now) {
-  uint64_t began = weir__slot_began(slot);
+  uint64_t began = weir__load_relaxed_u64(&slot->idle_since);
   return began < now ? now - began : 0;
 }
 

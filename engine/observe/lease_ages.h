@@ -14,7 +14,9 @@ struct weir__lease_ages {
 };
 
 /* Looks at every slot, without a lock: leases may come and go meanwhile.  As exact
- * as the coarse clock, by which they are stamped. */
+ * as the coarse clock, by which they are stamped; one that has only just been given
+ * from the idle ones, and whose user has not looked at it yet, counts from its last
+ * release. */
 struct weir__lease_ages weir__lease_ages(const struct weir__pool *pool);
 
 #endif
