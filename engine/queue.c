@@ -268,7 +268,7 @@ static void delist(struct weir__queue *q) {
 static void bury(struct weir__task *task) {
   struct weir__queue *q = weir_container_of(task, struct weir__queue, bury);
   struct weir__engine *engine = q->engine;
-  for (uint32_t i = 0; i < q->capacity; i++) {
+  for (uint32_t i = 0; i < q->capacity + WEIR_QUEUE_SPARES; i++) {
     weir__reactor_timer(engine->reactor, &q->entries[i].timer, WEIR_NEVER);
   }
   q->retired = weir__caller_retire();
@@ -298,7 +298,7 @@ bool weir__queue_closed(struct weir__queue *queue) {
 
 static int prepare(struct weir__queue *q, struct weir_error *err) {
   char why[128];
-  for (; q->prepared < q->capacity; q->prepared++) {
+  for (; q->prepared < q->capacity + WEIR_QUEUE_SPARES; q->prepared++) {
     struct weir__entry *e = &q->entries[q->prepared];
     int rc = weir__handle_reserve(WEIR_TYPE_OP, &e->index);
     if (rc != 0) {
@@ -340,7 +340,8 @@ static int adopt(struct weir__queue *q, struct weir_error *err) {
 static struct weir__queue *make(struct weir__engine *engine,
                                 uint32_t capacity) {
   struct weir__queue *q =
-      weir__mem_new(sizeof *q + (size_t)capacity * sizeof q->entries[0]);
+      weir__mem_new(sizeof *q + ((size_t)capacity + WEIR_QUEUE_SPARES) *
+                                    sizeof q->entries[0]);
   if (q != NULL) {
     q->engine = engine;
     q->capacity = capacity;
@@ -407,7 +408,7 @@ static uint32_t shut(struct weir__queue *q) {
 /* An operation that begins while this runs finds the queue closed when it has
  * begun, and is given up by whoever began it. */
 static void give_all_up(struct weir__queue *q) {
-  for (uint32_t i = 0; i < q->capacity; i++) {
+  for (uint32_t i = 0; i < q->capacity + WEIR_QUEUE_SPARES; i++) {
     struct weir__entry *e = weir__entry_pin_if(&q->entries[i], 0);
     if (e != NULL) {
       weir__submit_cancel(e);

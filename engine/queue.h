@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* queue.h - a queue of completions, and the operations that end in it.
  *
- * A queue owns as many entries as its capacity says, made when it is opened.  A
+ * A queue owns as many entries as its capacity says, and a few spare ones, made
+ * when it is opened.  A
  * submission takes one, which is then the operation until its completion has been
  * taken: so completions are never lost for want of room, and nothing is allocated
  * on the way.  An entry is
@@ -32,6 +33,10 @@
 #include "waiter.h"
 
 #define WEIR_QUEUE_CAPACITY_MAX 65536u
+
+/* Entries beyond the capacity: one whose completion has been taken may still be
+ * pinned, and a submission must not be refused for that. */
+#define WEIR_QUEUE_SPARES 16u
 
 struct weir__engine;
 struct weir__pool;
@@ -81,7 +86,8 @@ _Static_assert(sizeof(struct weir__entry) < 300, "weir.h promises it");
 struct weir__queue {
   struct weir__engine *engine;
   uint64_t handle;
-  uint32_t capacity;
+  uint32_t capacity; /* most of them in_use */
+  uint32_t in_use;   /* not FREE */
   uint32_t prepared; /* entries that have a handle's index */
   _Atomic uint32_t
       signal; /* changes when a sleeping taker has something to see */

@@ -33,6 +33,7 @@ static void unpinned_locked(struct weir__queue *q, struct weir__entry *e)
 void weir__entry_finish_locked(struct weir__queue *q, struct weir__entry *e) {
   e->state = WEIR_ENTRY_FREE;
   e->handle = 0;
+  q->in_use--;
   if (e->pins == 0) {
     unpinned_locked(q, e);
   }
@@ -51,8 +52,10 @@ struct weir__entry *weir__queue_reserve(struct weir__queue *queue,
                                         uint64_t user,
                                         struct weir__pool *pool) {
   weir__mutex_lock(&queue->mu);
-  struct weir__entry *e = queue->closed ? NULL : queue->free;
+  bool full = queue->in_use == queue->capacity;
+  struct weir__entry *e = queue->closed || full ? NULL : queue->free;
   if (e != NULL) {
+    queue->in_use++;
     queue->free = e->next;
     queue->refs++;
     e->state = WEIR_ENTRY_TAKEN;

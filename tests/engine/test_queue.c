@@ -255,7 +255,7 @@ Test(queue, can_have_the_largest_capacity, .timeout = 20) {
   weir_h queues[3];
   fixture_open(&f);
   queues[0] = queue_of(&f, WEIR_QUEUE_CAPACITY_MAX);
-  queues[1] = queue_of(&f, WEIR_QUEUE_CAPACITY_MAX);
+  queues[1] = queue_of(&f, WEIR_QUEUE_CAPACITY_MAX - 2 * WEIR_QUEUE_SPARES);
   cr_assert_eq(weir_queue_open(f.engine, 1, &queues[2], &f.err), WEIR_E_SPACE);
   cr_assert_eq(weir_queue_close(queues[0]), WEIR_OK);
   fixture_sync(&f);
