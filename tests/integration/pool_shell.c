@@ -3,7 +3,7 @@
  * pool_shell.c - one pool, driven by lines of input, for tests that break its
  * server between two calls.
  *
- *   open CONNINFO   acquire N   exec N SQL   release N   stats   shutdown
+ *   open CONNINFO   acquire N   exec N SQL   release N   stats   clear   shutdown
  *   call N SQL   prepared N SQL   begin N   commit N   rollback N
  *   start N SQL   batch N
  *
@@ -204,6 +204,9 @@ static int32_t run(struct shell *sh, char *line) {
   }
   if (strcmp(line, "stats") == 0) {
     return stats(sh);
+  }
+  if (strcmp(line, "clear") == 0) {
+    return weir_pool_clear(sh->pool);
   }
   if (strcmp(line, "shutdown") == 0) {
     return weir_engine_shutdown(sh->engine, INT64_C(1000000000), &sh->err);
