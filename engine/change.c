@@ -166,24 +166,30 @@ int weir__change_settings(struct weir__pool *pool,
   return rc;
 }
 
-/* Taken out first: counting callers is a system call. */
+/* Taken out first, because counting callers is a system call; they count until
+ * they are freed. */
 void weir__change_reap(struct weir__pool *pool) {
+  struct weir__settings_block *read = NULL;
+  struct weir__settings_block **end = &read;
+  uint32_t freed = 0;
   weir__mutex_lock(&pool->mu);
   struct weir__settings_block *block = pool->blocks;
   pool->blocks = NULL;
-  pool->n_blocks = 0;
   weir__mutex_unlock(&pool->mu);
   while (block != NULL) {
     struct weir__settings_block *older = block->older;
     if (weir__caller_count(block->retired, NULL, NULL) == 0) {
       weir__mem_free(block);
+      freed++;
     } else {
-      weir__mutex_lock(&pool->mu);
-      block->older = pool->blocks;
-      pool->blocks = block;
-      pool->n_blocks++;
-      weir__mutex_unlock(&pool->mu);
+      *end = block;
+      end = &block->older;
     }
     block = older;
   }
+  weir__mutex_lock(&pool->mu);
+  *end = pool->blocks; /* retired meanwhile */
+  pool->blocks = read;
+  pool->n_blocks -= freed;
+  weir__mutex_unlock(&pool->mu);
 }
