@@ -105,6 +105,7 @@ Test(growth, opens_for_a_spike_of_long_requests, .timeout = 20) {
   open_known(40 * MS, "");
   begin_spike();
   AWAIT_STAT(pool, connecting, SPIKE - READY - 18);
+  cr_assert_eq(virtual_clock_wait_parked(SPIKE - READY), 0);
   fixture_advance(&f, 150 * MS);
   AWAIT_STAT(pool, leased, SPIKE - 18);
   cr_assert_eq(fixture_stats(pool).connects_begun, SPIKE - 18);
