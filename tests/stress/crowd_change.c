@@ -124,6 +124,7 @@ void *crowd_master(void *random) {
     (void)atomic_fetch_add(&crowd.changes, 1);
     stress_pause(stress_below(r, 3000) * STRESS_US);
     allow("resume", i, weir_pool_resume(pool));
+    stress_pause(stress_below(r, 10000) * STRESS_US); /* so that work is done */
   }
   return NULL;
 }

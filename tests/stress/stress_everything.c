@@ -27,7 +27,10 @@ static const uint32_t capacities[CROWD_QUEUES] = {4, 64, 1024};
 static unsigned entries(const char *path) {
   unsigned n = 0;
   DIR *d = opendir(path);
-  while (d != NULL && readdir(d) != NULL) { /* NOLINT(concurrency-mt-unsafe) */
+  if (d == NULL) {
+    stress_broken(path, WEIR_E_FAIL);
+  }
+  while (readdir(d) != NULL) { /* NOLINT(concurrency-mt-unsafe) */
     n++;
   }
   (void)closedir(d);
