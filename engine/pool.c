@@ -292,6 +292,17 @@ static void tell_waits(const struct weir__waits *waits,
   memcpy(out->wait_bucket, waits->bucket, sizeof out->wait_bucket);
 }
 
+/* What may be opened now: an endpoint's limit or a breaker can allow less than the
+ * pool's own maximum. */
+static uint32_t census_rest(const struct weir__pool_census *census,
+                            uint32_t effective_max) {
+  uint32_t taken = 0;
+  for (uint32_t s = WEIR_SLOT_EMPTY + 1; s < WEIR_SLOT_STATES; s++) {
+    taken += census->in[s];
+  }
+  return effective_max > taken ? effective_max - taken : 0;
+}
+
 void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   struct weir__pool_census census;
   weir__mutex_lock(&pool->mu);
@@ -313,7 +324,7 @@ void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   out->max_size = weir__pool_settings(pool)->max_pool_size;
   out->min_size = weir__pool_settings(pool)->min_pool_size;
   weir__mutex_unlock(&pool->mu);
-  out->empty = census.in[WEIR_SLOT_EMPTY];
+  out->empty = census_rest(&census, out->effective_max);
   out->connecting = census.in[WEIR_SLOT_CONNECTING];
   out->idle = census.in[WEIR_SLOT_IDLE];
   out->leased = census.in[WEIR_SLOT_LEASED];

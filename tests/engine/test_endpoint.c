@@ -26,6 +26,7 @@ Test(endpoint, limits_all_its_pools_together, .timeout = 10) {
   AWAIT_STAT(b, waiters, 1);
   fixture_sync(&f);
   cr_assert_eq(fixture_stats(b).effective_max, 1);
+  cr_assert_eq(fixture_stats(b).empty, 0); /* one of one is there */
   (void)fixture_acquire(&f, other); /* another server's */
   cr_assert_eq(fixture_counts(&f).sessions_live, 3);
   cr_assert_eq(weir_discard(la), WEIR_OK); /* the unit goes to whoever waits */
