@@ -38,6 +38,7 @@ static void finish(struct weir_drv_hconn *s, bool reset) {
   struct weir__slot *slot = s->slot;
   struct weir__pool *pool = s->pool;
   bool opened = s->opened;
+  bool patient = s->patient;
   unlink_closing(s);
   weir__remote_quiet(s);
   if (reset) {
@@ -51,16 +52,33 @@ static void finish(struct weir_drv_hconn *s, bool reset) {
   weir__mutex_lock(&pool->mu);
   pool->sessions_closed++;
   pool->disconnects += opened;
+  pool->n_patient -= patient;
   weir__mutex_unlock(&pool->mu);
   weir__growth_emptied(slot);
 }
 
-/* The tending that hurries closes may have come before this one began. */
-static bool wanted_now(struct weir__pool *pool) {
+/* False: the close may take its time, and a waiter who comes has the pool tended
+ * to.  The tending that hurries closes may have come before this one began. */
+static bool wanted_now(struct weir_drv_hconn *s) {
+  struct weir__pool *pool = s->pool;
   weir__mutex_lock(&pool->mu);
   bool wanted = pool->waiting.n != 0 || pool->hurried;
+  if (!wanted && !s->patient) {
+    s->patient = true;
+    pool->n_patient++;
+  }
   weir__mutex_unlock(&pool->mu);
   return wanted;
+}
+
+/* It is not: once is enough, or the pool would be tended to for ever while a
+ * driver's answer is awaited, with which this comes back to half_close(). */
+static void hurried(struct weir_drv_hconn *s) {
+  struct weir__pool *pool = s->pool;
+  weir__mutex_lock(&pool->mu);
+  pool->n_patient -= s->patient;
+  s->patient = false;
+  weir__mutex_unlock(&pool->mu);
 }
 
 static struct weir_drv_hconn *of_timer(struct weir__timer *timer) {
@@ -111,7 +129,7 @@ static void half_close(struct weir_drv_hconn *s) {
   if (!weir__request_abandon(s)) {
     return;
   }
-  if (span == 0 || wanted_now(s->pool)) {
+  if (span == 0 || wanted_now(s)) {
     finish(s, true);
     return;
   }
@@ -133,7 +151,7 @@ static void run_close(struct weir_drv_hconn *s) {
   link_closing(s);
   bool polite = s->conn != NULL && s->usable && !s->reading &&
                 (s->driver->has & WEIR_DRIVER_HAS_LOGOUT) != 0 &&
-                !wanted_now(s->pool);
+                !wanted_now(s);
   if (!polite) {
     half_close(s);
     return;
@@ -151,6 +169,7 @@ void weir__close_hurry(struct weir__pool *pool) {
   struct weir_drv_hconn *s = pool->closing;
   while (s != NULL) {
     struct weir_drv_hconn *next = s->next_closing;
+    hurried(s);
     s->run = half_close;
     if (!s->reply_pending && weir__request_abandon(s)) {
       finish(s, true);

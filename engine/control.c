@@ -61,6 +61,7 @@ void weir__control_pause(struct weir__pool *pool) {
   if (weir__control_opens_locked(pool)) {
     pool->paused = true;
     (void)weir__or_seq_u64(&pool->q, WEIR_Q_PAUSED);
+    weir__growth_halt_locked(pool);
   }
   weir__mutex_unlock(&pool->mu);
 }
@@ -174,6 +175,7 @@ static bool begin_drain(struct weir__pool *pool, struct drain *d) {
     d->number = pool->drains;
     (void)weir__or_seq_u64(&pool->q, WEIR_Q_DRAINING);
     (void)weir__and_seq_u64(&pool->q, ~WEIR_Q_PAUSED);
+    weir__growth_halt_locked(pool);
     weir__control_watch_locked(pool);
   }
   weir__mutex_unlock(&pool->mu);

@@ -426,6 +426,15 @@ struct weir__cause *weir__endpoint_down(struct weir__pool *pool, uint64_t now) {
   return weir__cause_new(&err);
 }
 
+struct weir__cause *weir__endpoint_trouble(struct weir__pool *pool) {
+  struct weir__endpoint *e = at(pool);
+  weir__mutex_lock(&e->mu);
+  bool closed = e->breaker.state == WEIR_BREAKER_CLOSED;
+  struct weir__cause *last = closed ? NULL : weir__cause_ref(e->last);
+  weir__mutex_unlock(&e->mu);
+  return last;
+}
+
 void weir__endpoint_look(struct weir__pool *pool,
                          struct weir__endpoint_view *out) {
   struct weir__endpoint *e = at(pool);

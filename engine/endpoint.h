@@ -123,6 +123,11 @@ void weir__endpoint_kept(struct weir__pool *pool);
  * cause; NULL: no memory. */
 struct weir__cause *weir__endpoint_down(struct weir__pool *pool, uint64_t now);
 
+/* The error of the last connect of any pool that failed, as a reference; NULL: none
+ * has, or the breaker is closed, and it is of the past.  The pool's mutex need not
+ * be held. */
+struct weir__cause *weir__endpoint_trouble(struct weir__pool *pool);
+
 /* For statistics. */
 struct weir__endpoint_view {
   uint32_t breaker; /* WEIR_BREAKER_* */

@@ -6,6 +6,7 @@
 
 #include "cause.h"
 #include "dispatch.h"
+#include "endpoint.h"
 #include "observe/lease_ages.h"
 #include "status.h"
 #include "sys/clock.h"
@@ -118,6 +119,16 @@ struct view {
   char error[TEXT_CAP]; /* of the last connect that failed; "": none has */
 };
 
+/* Another pool has found out that the server is down, and this one does not try. */
+static void view_trouble(struct weir__pool *pool, struct view *v) {
+  struct weir__cause *trouble = weir__endpoint_trouble(pool);
+  if (trouble != NULL) {
+    (void)weir__text_format(v->error, sizeof v->error, "%s",
+                            trouble->error.message);
+    weir__cause_unref(trouble);
+  }
+}
+
 static void view_error(struct weir__pool *pool, struct view *v) {
   uint64_t now = weir__clock_now();
   weir__mutex_lock(&pool->mu);
@@ -127,6 +138,9 @@ static void view_error(struct weir__pool *pool, struct view *v) {
       pool->last_error != NULL ? pool->last_error->error.message : "");
   weir__mutex_unlock(&pool->mu);
   v->error_age = at == 0 || at > now ? WEIR_NEVER : now - at;
+  if (v->error[0] == '\0') {
+    view_trouble(pool, v);
+  }
 }
 
 static void view_pool(struct weir__pool *pool, struct view *v) {

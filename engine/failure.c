@@ -13,6 +13,7 @@
 #include "growth.h"
 #include "idle.h"
 #include "session.h"
+#include "status.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "tend.h"
@@ -109,13 +110,13 @@ static bool first_of_role(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
 }
 
 bool weir__growth_is_hasty(const struct weir__pool *pool) {
-  return pool->growth.proving ||
+  return pool->growth.proving != 0 ||
          weir__pool_settings(pool)->blocking_period == WEIR_BLOCKING_ALWAYS;
 }
 
 void weir__growth_prove(struct weir__pool *pool, bool proving) {
   weir__mutex_lock(&pool->mu);
-  pool->growth.proving = proving;
+  pool->growth.proving += proving ? 1u : UINT32_MAX;
   weir__mutex_unlock(&pool->mu);
 }
 
@@ -179,6 +180,32 @@ bool weir__growth_failed(struct weir__pool *pool,
     weir__pool_clear(pool);
   }
   return verdict.stay;
+}
+
+void weir__growth_replace_failed(struct weir__pool *pool,
+                                 const struct weir_drv_hconn *session) {
+  struct weir_error err = {.struct_size = sizeof err};
+  weir__error_from_driver(&err, &session->error, WEIR_E_FAIL, WEIR_PHASE_LOGIN);
+  struct weir__cause *cause = weir__cause_new(&err);
+  weir__mutex_lock(&pool->mu);
+  pool->connects_failed++;
+  weir__control_news_locked(pool);
+  weir__cause_unref(pool->last_error);
+  pool->last_error = weir__cause_ref(cause);
+  pool->last_error_at = weir__clock_now();
+  if (weir__classify_connect(err.scope, err.kind, err.phase) ==
+      WEIR_CLASS_PERMANENT) {
+    bar(pool, cause);
+  }
+  weir__mutex_unlock(&pool->mu);
+  weir__cause_unref(cause);
+}
+
+bool weir__growth_is_barred(struct weir__pool *pool) {
+  weir__mutex_lock(&pool->mu);
+  bool barred = pool->growth.barred != NULL;
+  weir__mutex_unlock(&pool->mu);
+  return barred;
 }
 
 /* --------------------------------------------------------- lost ones in use */

@@ -216,6 +216,9 @@ static void refuse_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
     w->code = code;
     weir__waiter_decide(w, WEIR_WAITER_FAILED, wakes);
   }
+  if (pool->waiting.first != NULL) {
+    weir__tend(pool); /* for the rest */
+  }
 }
 
 void weir__growth_unclaimed_locked(struct weir__pool *pool) {
@@ -302,6 +305,7 @@ static void denied(struct weir__pool *pool,
 static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu) {
   uint64_t now = weir__clock_now();
+  pool->growth.wants = false;
   collect_samples(pool);
   while (pool->waiting.first != NULL && weir__wakes_room(wakes)) {
     uint32_t leased = pool->n_open - pool->n_connecting - pool->n_closing;
@@ -314,6 +318,7 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
     bool full;
     struct weir__slot *slot = take_empty(pool, now, &full);
     if (slot == NULL) {
+      pool->growth.wants = !full;
       denied(pool, now, full, wakes);
       return;
     }
@@ -323,6 +328,10 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
     } else {
       begin_driving(pool, w, slot, wakes);
     }
+  }
+  if (pool->waiting.first != NULL) {
+    pool->growth.wants = true;
+    weir__tend(pool); /* for the rest */
   }
 }
 
@@ -340,12 +349,25 @@ static bool below_min(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
              set->min_idle;
 }
 
-/* Nobody here needs a unit of the endpoint's budget any more. */
+/* A unit of the endpoint's budget that is kept for a pool is nobody else's. */
+static bool uses_unit(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  struct weir__growth *g = &pool->growth;
+  return weir__control_opens_locked(pool) &&
+         (pool->waiting.n != 0 ? g->wants
+                               : g->barred == NULL && below_min(pool));
+}
+
+/* Nobody here needs a unit any more. */
 static void content(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
-  if (pool->growth.in_ring && pool->waiting.n == 0 && !below_min(pool)) {
+  if (pool->growth.in_ring && !uses_unit(pool)) {
     pool->growth.in_ring = false;
     weir__endpoint_content(pool);
   }
+}
+
+void weir__growth_halt_locked(struct weir__pool *pool) {
+  pool->growth.look_at = WEIR_NEVER;
+  content(pool);
 }
 
 void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
@@ -361,7 +383,7 @@ void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
   }
   content(pool);
   arm_look(pool);
-  if (pool->waiting.n != 0 && pool->n_closing != 0) {
+  if (pool->waiting.n != 0 && pool->n_patient != 0) {
     weir__tend(pool); /* places that are closing are wanted now */
   }
   if (pool->waiting.n == 0 && below_min(pool) &&
@@ -380,8 +402,10 @@ static struct weir__slot *take_for_min(struct weir__pool *pool, uint64_t now) {
       pool->n_filling < FILLING_MAX && pool->waiting.n == 0 &&
       pool->growth.barred == NULL) {
     slot = take_empty(pool, now, &full);
-    pool->n_filling += slot != NULL;
-    weir__growth_unclaimed_locked(pool);
+    if (slot != NULL) {
+      pool->n_filling++;
+      weir__growth_unclaimed_locked(pool);
+    }
   }
   weir__mutex_unlock(&pool->mu);
   return slot;

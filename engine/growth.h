@@ -30,6 +30,10 @@ void weir__growth_unclaimed_locked(struct weir__pool *pool)
 void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu);
 
+/* Nothing is opened from now on: the pool was paused, drained or closed.  What the
+ * endpoint keeps for it is others' now.  mu held. */
+void weir__growth_halt_locked(struct weir__pool *pool) WEIR_REQUIRES(pool->mu);
+
 /* On the reactor: opens the places that were taken for waiters who open none
  * themselves, starts connects for Min Pool Size, at most two at once, and gives an
  * idle connection up if a sibling at the endpoint needs it. */
@@ -74,7 +78,8 @@ void weir__growth_tell_locked(struct weir__pool *pool,
  * one has succeeded (Startup=require).  mu held. */
 bool weir__growth_is_hasty(const struct weir__pool *pool);
 
-/* Says that it is such a pool, or not any more. */
+/* Says that it is such a pool, from the first who says so to the last who takes it
+ * back. */
 void weir__growth_prove(struct weir__pool *pool, bool proving);
 
 /* A connect has failed: tells breaker and budget, then, by its class, the waiters
@@ -84,6 +89,15 @@ void weir__growth_prove(struct weir__pool *pool, bool proving);
 bool weir__growth_failed(struct weir__pool *pool,
                          struct weir__slot *slot,
                          const struct weir_error *err);
+
+/* A connect that replaces a session within its lease has failed: session->error.
+ * Others hear of it as of any other, but nobody's connect is judged by it.  No lock
+ * is held. */
+void weir__growth_replace_failed(struct weir__pool *pool,
+                                 const struct weir_drv_hconn *session);
+
+/* Whether the last connect failed in a way that no other attempt can mend. */
+bool weir__growth_is_barred(struct weir__pool *pool);
 
 /* Back in line where its time of coming puts it, if it is still opening. */
 void weir__growth_keep(struct weir__pool *pool, struct weir__waiter *w);

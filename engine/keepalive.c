@@ -103,8 +103,10 @@ static struct weir__slot *first_due(struct weir__pool *pool,
   return first;
 }
 
+/* Nobody gets one of a pool that is paused, whoever waits. */
 static bool is_wanted(struct weir__pool *pool) {
-  return (weir__load_seq_u64(&pool->q) & WEIR_Q_FLAGS) != 0;
+  uint64_t q = weir__load_seq_u64(&pool->q);
+  return (q & WEIR_Q_PAUSED) == 0 && (q & WEIR_Q_FLAGS) != 0;
 }
 
 uint64_t weir__keepalive(struct weir__pool *pool, uint64_t now) {

@@ -241,6 +241,9 @@ static int32_t connected(struct weir_drv_hconn *s) {
     weir__op_fail(s, WEIR_DRV_K_CONFIG,
                   "Session Init failed: it leaves a transaction open");
     s->error.scope = WEIR_DRV_SCOPE_CONFIG;
+    if (s->replacing) {
+      weir__replace_ended(s, false);
+    }
     return WEIR_DRV_FAIL;
   }
   weir__watch_join(s);

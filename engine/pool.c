@@ -164,6 +164,7 @@ void weir__pool_shut(struct weir__pool *pool) {
     (void)weir__or_seq_u64(&pool->q, WEIR_Q_CLOSED);
     fail_list(&pool->waiting, &wakes);
     fail_list(&pool->driving, &wakes);
+    weir__growth_halt_locked(pool);
     weir__dispatch_flag_locked(pool);
     more = pool->waiting.n + pool->driving.n != 0;
     weir__mutex_unlock(&pool->mu);

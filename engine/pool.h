@@ -97,9 +97,10 @@ struct weir__growth {
   uint32_t n_owned;    /* connects for those who open none themselves */
   uint32_t starts;     /* first of the places the reactor is to open for them */
   uint32_t cursor;     /* where the next look for measured leases begins */
+  uint32_t proving;    /* who needs a connect to succeed, or to know why not */
   bool in_ring;        /* has asked the endpoint for a unit in vain */
+  bool wants;          /* some of those who wait are to get a connect */
   bool refused;        /* the last denial was the breaker's */
-  bool proving;        /* a connect must succeed before the pool is open */
   bool jittered;       /* the pause before the first connects is over */
   struct weir__cause *barred; /* a permanent failure: why; or NULL */
   uint64_t barred_until;      /* no attempt sooner than this */
@@ -124,6 +125,7 @@ struct weir__pool {
   _Atomic uint32_t n_slots;  /* made; read without mu */
   uint32_t n_connecting;
   uint32_t n_closing;
+  uint32_t n_patient;       /* of them, those that give their peer its time */
   uint32_t n_open;          /* every slot that is not EMPTY */
   uint32_t n_filling;       /* connects for Min Pool Size under way */
   uint32_t wanted;          /* opened up to this many: upkeep.c */

@@ -55,6 +55,11 @@ static void look(struct wait *w, struct progress *p) {
       (w->strict || cannot_mend(&pool->last_error->error))) {
     p->why = pool->last_error->error;
     p->rc = p->why.code;
+  } else if (p->open != 0 && p->open < p->wanted &&
+             pool->growth.barred != NULL) {
+    /* Nothing is opened in the background any more. */
+    p->why = pool->growth.barred->error;
+    p->rc = p->why.code;
   }
   if (pool->closed || pool->draining) {
     p->rc = WEIR_E_CLOSED;
@@ -77,9 +82,13 @@ static int64_t left(uint64_t deadline) {
 static int open_one(struct wait *w, struct weir_error *err) {
   struct weir_error own = {.struct_size = sizeof own};
   uint64_t lease = 0;
-  weir__growth_prove(w->pool, w->strict);
+  if (w->strict) {
+    weir__growth_prove(w->pool, true);
+  }
   int rc = weir__acquire(w->pool, w->self, left(w->deadline), &lease, &own);
-  weir__growth_prove(w->pool, false);
+  if (w->strict) {
+    weir__growth_prove(w->pool, false);
+  }
   if (rc == WEIR_OK) {
     return weir__lease_release(lease, w->self, false);
   }

@@ -17,7 +17,8 @@ bool weir__replace_may(const struct weir_drv_hconn *session) {
   return session->replaceable && e->scope >= WEIR_DRV_SCOPE_CONN &&
          (e->flags & WEIR_DRV_EF_MAYBE_EXECUTED) == 0 && !session->cancelling &&
          !session->expired && !session->closed &&
-         session->request == WEIR_DRV_REQ_NONE && !session->reply_pending;
+         session->request == WEIR_DRV_REQ_NONE && !session->reply_pending &&
+         !weir__growth_is_barred(session->pool); /* accounts get locked */
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b) {
@@ -39,9 +40,12 @@ void weir__replace_renew(struct weir_drv_hconn *session) {
 void weir__replace_ended(struct weir_drv_hconn *session, bool good) {
   struct weir__pool *pool = session->pool;
   session->replacing = false;
+  if (!good) {
+    weir__growth_replace_failed(pool, session);
+    return;
+  }
   weir__mutex_lock(&pool->mu);
-  pool->connects_ok += good;
-  pool->disconnects += good; /* of the one it replaces; else its end counts */
-  pool->connects_failed += !good;
+  pool->connects_ok++;
+  pool->disconnects++; /* of the one it replaces; else its end counts */
   weir__mutex_unlock(&pool->mu);
 }

@@ -140,9 +140,10 @@ struct weir_drv_hconn {
   bool (*look)(struct weir_drv_hconn *session);
   bool reply_pending; /* reply_task will run: not to be freed before */
   bool closing;       /* close.c */
-  bool opened;        /* it has been logged in: observe/counters.c */
-  bool reset;         /* tear streams down instead of closing them */
-  bool for_waiters;   /* its connect was begun for those who open none */
+  bool patient;     /* closing, and counted as such; guarded by the pool's mu */
+  bool opened;      /* it has been logged in: observe/counters.c */
+  bool reset;       /* tear streams down instead of closing them */
+  bool for_waiters; /* its connect was begun for those who open none */
   struct weir_drv_hconn *next_closing;
   struct weir_drv_hconn **prev_closing;
 

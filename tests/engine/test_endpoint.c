@@ -132,3 +132,50 @@ Test(endpoint, wakes_the_waiters_of_all_pools, .timeout = 10) {
   cr_assert_eq(acquirer_join(&w[1]), WEIR_OK);
   fixture_close(&f);
 }
+
+/* Units that are kept for a pool are nobody else's: one that cannot use them has
+ * none. */
+static int pause_it(weir_h pool) {
+  return weir_pool_pause(pool);
+}
+
+static int close_it(weir_h pool) {
+  return weir_pool_close(pool);
+}
+
+static int drain_it(weir_h pool) {
+  return weir_pool_drain(pool, 0, NULL);
+}
+
+static void let_go_by(int (*stop)(weir_h pool)) {
+  fixture_open_virtual(&f);
+  weir_h a = fixture_pool(&f, TWO "Database=a");
+  weir_h b = fixture_pool(&f, TWO "Database=b");
+  weir_h la = fixture_acquire(&f, a);
+  (void)fixture_acquire(&f, a);
+  acquirer_start(&w[0], b, WEIR_TIMEOUT_NEVER);
+  AWAIT_STAT(b, waiters, 1);
+  fixture_sync(&f);
+  (void)stop(b);
+  cr_assert_eq(weir_discard(la), WEIR_OK);
+  fixture_sync(&f);
+  fixture_advance(&f, S); /* Close Timeout */
+  fixture_sync(&f);
+  acquirer_start(&w[1], a, WEIR_TIMEOUT_NEVER);
+  cr_assert_eq(acquirer_join(&w[1]), WEIR_OK);
+  (void)weir_pool_close(b);
+  cr_assert_eq(acquirer_join(&w[0]), WEIR_E_CLOSED);
+  fixture_close(&f);
+}
+
+Test(endpoint, keeps_nothing_for_a_pool_that_is_paused, .timeout = 10) {
+  let_go_by(pause_it);
+}
+
+Test(endpoint, keeps_nothing_for_a_pool_that_drains, .timeout = 10) {
+  let_go_by(drain_it);
+}
+
+Test(endpoint, keeps_nothing_for_a_pool_that_is_closed, .timeout = 10) {
+  let_go_by(close_it);
+}

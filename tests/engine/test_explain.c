@@ -230,6 +230,20 @@ Test(explain, tells_that_the_server_is_down, .timeout = 5) {
   fixture_close(&f);
 }
 
+/* Another pool of the server has found out; this one has never tried. */
+Test(explain, tells_why_a_server_is_down_that_others_have_tried, .timeout = 5) {
+  fixture_open_virtual(&f);
+  pool = fixture_pool(&f, "Database=a;Mock Script Text="
+                          "\"connect: fail endpoint network 'refused'\"");
+  (void)late(100 * FIXTURE_MS);
+  pool = fixture_pool(&f, "Database=b;Max Pool Size=2");
+  struct acquirer a = late(500 * FIXTURE_MS);
+  says(&a.err, "; the server is down and left alone until a probe; the last "
+               "connect failed: refused");
+  ends_with(&a.err, "; is the server reachable and answering?");
+  fixture_close(&f);
+}
+
 /* Nothing but the words of others is cut. */
 Test(explain, cuts_the_last_connect_error_first, .timeout = 5) {
   char words[801];

@@ -161,3 +161,25 @@ Test(keepalive, does_what_the_driver_can, .timeout = 10) {
     fixture_close(&f);
   }
 }
+
+/* Nobody gets a connection, and they are to live on all the same. */
+Test(keepalive, goes_on_while_the_pool_is_paused, .timeout = 10) {
+  struct acquirer w;
+  fixture_open_virtual(&f);
+  weir_h pool = fixture_pool(&f, "Min Pool Size=1;Max Pool Size=1;"
+                                 "Keepalive Interval=10");
+  AWAIT_STAT(pool, idle, 1);
+  fixture_sync(&f);
+  cr_assert_eq(weir_pool_pause(pool), WEIR_OK);
+  acquirer_start(&w, pool, WEIR_TIMEOUT_NEVER);
+  AWAIT_STAT(pool, waiters, 1);
+  for (unsigned i = 0; i < 60; i++) {
+    fixture_advance(&f, SECOND);
+    fixture_sync(&f);
+  }
+  cr_assert_geq(pings(), 5);
+  cr_assert_leq(pings(), 7);
+  cr_assert_eq(weir_pool_resume(pool), WEIR_OK);
+  cr_assert_eq(acquirer_join(&w), WEIR_OK);
+  fixture_close(&f);
+}

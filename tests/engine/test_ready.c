@@ -118,6 +118,20 @@ Test(ready, says_what_stops_the_rest, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* The same, and it was so before anybody waited: nothing is tried any more. */
+Test(ready, says_what_has_stopped_the_rest_before, .timeout = 10) {
+  fixture_open(&f);
+  weir_h pool =
+      fixture_pool(&f, "Min Pool Size=2;Max Pool Size=3;Mock Script Text="
+                       "\"connect 2-: fail config auth 'account locked'\"");
+  AWAIT_STAT(pool, connects_failed, 1);
+  AWAIT_STAT(pool, closing, 0);
+  cr_assert_eq(wait_ready(pool, WEIR_TIMEOUT_NEVER), WEIR_E_FAIL);
+  cr_assert_not_null(strstr(f.err.message, "account locked"));
+  cr_assert_eq(fixture_stats(pool).connects_begun, 2);
+  fixture_close(&f);
+}
+
 Test(ready, tries_again_where_that_may_help, .timeout = 10) {
   fixture_open_virtual(&f);
   weir_h pool =

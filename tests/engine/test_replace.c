@@ -163,3 +163,31 @@ Test(replace, serves_a_submitted_statement, .timeout = 10) {
   cr_assert_eq(weir_queue_close(queue), WEIR_OK);
   fixture_close(&f);
 }
+
+/* A password that was changed: each connection that dies meanwhile would be one
+ * more log-in that is refused, and accounts get locked. */
+Test(replace, tries_a_wrong_password_once, .timeout = 10) {
+  weir_h lease[8];
+  fixture_open(&f);
+  pool = fixture_pool(&f, "Max Pool Size=8;Mock Script Text=\"connect 9-: "
+                          "fail config auth 'wrong password'; "
+                          "reset: fail conn network\"");
+  for (unsigned i = 0; i < 8; i++) {
+    lease[i] = fixture_acquire(&f, pool);
+    cr_assert_eq(fixture_run(&f, lease[i], "set mine"), WEIR_OK);
+  }
+  for (unsigned i = 0; i < 8; i++) {
+    cr_assert_eq(weir_release(lease[i]), WEIR_OK);
+  }
+  for (unsigned i = 0; i < 8; i++) {
+    lease[i] = fixture_acquire(&f, pool);
+  }
+  for (unsigned i = 0; i < 8; i++) {
+    cr_assert_eq(fixture_run(&f, lease[i], "rows 1"), WEIR_E_FAIL);
+    cr_assert_eq(weir_release(lease[i]), WEIR_OK);
+  }
+  struct weir_pool_stats s = fixture_stats(pool);
+  cr_assert_eq(s.connects_begun, 9);
+  cr_assert_eq(s.connects_failed, 1);
+  fixture_close(&f);
+}
