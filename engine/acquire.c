@@ -89,12 +89,18 @@ bool weir__acquire_trusted(struct weir__pool *pool,
   return true;
 }
 
-/* The warm path: nobody waits and an idle connection is there. */
+/* Whether one who sees that Q may take what is idle. */
+static bool may_take(const struct weir__pool *pool, uint64_t q) {
+  return (q & WEIR_Q_HALT) == 0 || ((q & WEIR_Q_SHUT) == 0 && !pool->ordered);
+}
+
+/* The warm path: an idle connection is there, and nobody waits or may be
+ * overtaken. */
 static struct weir__slot *take_idle(struct weir__pool *pool,
                                     uint64_t *out_word) {
   for (;;) {
     uint64_t q = weir__load_seq_u64(&pool->q);
-    if ((q & WEIR_Q_HALT) != 0) {
+    if (!may_take(pool, q)) {
       return NULL;
     }
     struct weir__slot *slot =
@@ -108,6 +114,9 @@ static struct weir__slot *take_idle(struct weir__pool *pool,
      * one. */
     if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) == 0 &&
         weir__acquire_trusted(pool, slot, out_word)) {
+      if ((q & WEIR_Q_WAITERS) != 0) {
+        weir__idle_overtook(pool);
+      }
       return slot;
     }
     (void)weir__growth_retire(slot, out_word);
@@ -156,11 +165,23 @@ static int enqueue(struct weir__pool *pool, struct weir__waiter *w) {
 
 /* Leaves the line.  False: the node was decided meanwhile. */
 static bool leave(struct weir__pool *pool, struct weir__waiter *w) {
+  struct weir__wakes wakes = {.n_asleep = 0};
   weir__mutex_lock(&pool->mu);
-  bool left = weir__dispatch_leave_locked(pool, w);
+  bool left = weir__dispatch_leave_locked(pool, w, &wakes);
   pool->timeouts += left;
   weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, w->caller);
   return left;
+}
+
+/* Told that a connection is idle. */
+static void try_own(struct weir__pool *pool, struct weir__waiter *w) {
+  struct weir__wakes wakes = {.n_asleep = 0};
+  WEIR_POINT("waiter.try", w);
+  weir__mutex_lock(&pool->mu);
+  weir__dispatch_try_locked(pool, w, &wakes);
+  weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, w->caller);
 }
 
 static int requeue(struct weir__pool *pool, struct weir__waiter *w) {
@@ -202,7 +223,9 @@ static int wait_in_line(struct weir__pool *pool,
                         struct weir_error *err) {
   for (;;) {
     enum weir__waiter_state state = weir__waiter_sleep(w);
-    if (state == WEIR_WAITER_WAITING && leave(pool, w)) {
+    if (state == WEIR_WAITER_TRYING) {
+      try_own(pool, w);
+    } else if (state == WEIR_WAITER_WAITING && leave(pool, w)) {
       return weir__explain_timeout(pool, w, err);
     }
     state = weir__waiter_state(w);

@@ -18,7 +18,8 @@ int weir__acquire(struct weir__pool *pool,
 
 /* ---------------------------------- what blocking and submitted ones share */
 
-/* The warm path: nobody waits and an idle connection is there. */
+/* The warm path: an idle connection is there, and nobody waits or may be
+ * overtaken (Pool Handoff). */
 bool weir__acquire_at_once(struct weir__pool *pool, uint64_t *out_lease);
 
 /* A node that is to wait: its times.  WEIR_OK, or why it may not (WEIR_E_CLOSED;

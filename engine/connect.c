@@ -37,7 +37,7 @@ static bool withdraw(struct weir__pool *pool,
     return false;
   }
   weir__waiters_remove(&pool->driving, w);
-  weir__store_release_u32(&w->state, (uint32_t)state);
+  weir__waiter_move(w, state);
   weir__dispatch_flag_locked(pool);
   return true;
 }
@@ -57,7 +57,7 @@ static void wait_again_locked(struct weir__pool *pool, struct weir__waiter *w)
   if (weir__waiter_state(w) == WEIR_WAITER_DRIVING) {
     weir__waiters_remove(&pool->driving, w);
     w->slot = NULL;
-    weir__store_release_u32(&w->state, WEIR_WAITER_WAITING);
+    weir__waiter_move(w, WEIR_WAITER_WAITING);
     weir__waiters_restore(&pool->waiting, w);
     weir__shed_queued_locked(pool, w);
   }

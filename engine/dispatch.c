@@ -12,13 +12,44 @@
 #include "sys/clock.h"
 #include "sys/point.h"
 
+/* Whether that one is woken to take for itself, so that others may be sooner.  In
+ * a pool that drains there are no others, and what is idle is closed. */
+static bool may_try(const struct weir__pool *pool,
+                    const struct weir__waiter *w) {
+  return !pool->ordered && !pool->draining && w->caller != NULL &&
+         weir__waiter_waits(weir__waiter_state(w));
+}
+
+/* When a release is to hand over to that one; of the head of the line: when any
+ * is. */
+static uint64_t due_of(const struct weir__pool *pool,
+                       const struct weir__waiter *w) {
+  return may_try(pool, w)
+             ? weir__clock_add(w->since,
+                               weir__pool_settings(pool)->handoff_bound_ns)
+             : 0;
+}
+
+static void set_due(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  const struct weir__waiter *head =
+      pool->waiting.first != NULL ? pool->waiting.first : pool->driving.first;
+  weir__store_relaxed_u64(&pool->due,
+                          head == NULL ? WEIR_NEVER : due_of(pool, head));
+}
+
 void weir__dispatch_flag_locked(struct weir__pool *pool) {
   bool any = pool->waiting.n + pool->driving.n != 0;
-  bool set = (weir__load_relaxed_u64(&pool->q) & WEIR_Q_WAITERS) != 0;
-  if (any && !set) {
-    (void)weir__or_seq_u64(&pool->q, WEIR_Q_WAITERS);
-  } else if (!any && set) {
-    (void)weir__and_seq_u64(&pool->q, ~WEIR_Q_WAITERS);
+  uint64_t want = (any ? WEIR_Q_WAITERS : 0) |
+                  (pool->waiting.trier != NULL ? WEIR_Q_TRYING : 0);
+  /* These two bits change under mu only. */
+  uint64_t have = weir__load_relaxed_u64(&pool->q);
+  uint64_t gone = have & ~want & (WEIR_Q_WAITERS | WEIR_Q_TRYING);
+  set_due(pool);
+  if ((want & ~have) != 0) {
+    (void)weir__or_seq_u64(&pool->q, want);
+  }
+  if (gone != 0) {
+    (void)weir__and_seq_u64(&pool->q, ~gone);
   }
 }
 
@@ -58,12 +89,12 @@ static void not_waited(struct weir__pool *pool, const struct weir__waiter *w)
   waits->bucket[bucket_of(w->waited)]--;
 }
 
-static void grant(struct weir__pool *pool,
-                  struct weir__waiter *w,
-                  struct weir__slot *slot,
-                  uint64_t word,
-                  uint64_t now,
-                  struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
+/* The node has it, but for the decision. */
+static void assign(struct weir__pool *pool,
+                   struct weir__waiter *w,
+                   struct weir__slot *slot,
+                   uint64_t word,
+                   uint64_t now) WEIR_REQUIRES(pool->mu) {
   if (unlist(pool, w)) {
     weir__growth_unclaimed_locked(pool);
   }
@@ -71,7 +102,41 @@ static void grant(struct weir__pool *pool,
   weir__growth_served_locked(pool, w);
   w->granted = slot;
   w->granted_word = word;
+}
+
+static void grant(struct weir__pool *pool,
+                  struct weir__waiter *w,
+                  struct weir__slot *slot,
+                  uint64_t word,
+                  uint64_t now,
+                  struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
+  assign(pool, w, slot, word, now);
   weir__waiter_decide(w, WEIR_WAITER_GRANTED, wakes);
+}
+
+static struct weir__slot *claim_idle(struct weir__pool *pool,
+                                     uint64_t *out_word)
+    WEIR_REQUIRES(pool->mu) {
+  uint32_t generation = weir__q_generation(weir__load_seq_u64(&pool->q));
+  struct weir__slot *slot = weir__idle_take(pool, generation, out_word);
+  if (slot != NULL) {
+    weir__slot_start_lease(slot);
+  }
+  return slot;
+}
+
+/* The calling thread looks for itself. */
+static bool take_own(struct weir__pool *pool, struct weir__waiter *w)
+    WEIR_REQUIRES(pool->mu) {
+  uint64_t word;
+  struct weir__slot *slot =
+      weir__control_grants_locked(pool) ? claim_idle(pool, &word) : NULL;
+  if (slot == NULL) {
+    return false;
+  }
+  assign(pool, w, slot, word, weir__clock_now());
+  weir__waiter_move(w, WEIR_WAITER_GRANTED);
+  return true;
 }
 
 /* False: *word was not the slot's. */
@@ -98,11 +163,10 @@ static bool hand_over_locked(struct weir__pool *pool,
     pool->n_connecting--;
     weir__growth_locked(pool, wakes);
   }
-  weir__dispatch_flag_locked(pool);
   return true;
 }
 
-/* 1: handed over; 0: nobody to hand it to; -1: *word was not the slot's. */
+/* 1: handed over; 0: nobody to hand it to yet; -1: *word was not the slot's. */
 static int try_hand_over(struct weir__pool *pool,
                          struct weir__slot *slot,
                          uint64_t *word,
@@ -111,14 +175,17 @@ static int try_hand_over(struct weir__pool *pool,
   int result = 0;
   weir__mutex_lock(&pool->mu);
   uint64_t now = weir__clock_now();
+  const struct weir__waiter *trier = pool->waiting.trier;
   weir__shed_head_locked(pool, now, &wakes);
   /* Those that wait in a closed pool are about to be told so. */
   struct weir__waiter *w = weir__control_grants_locked(pool)
                                ? pool->strategy->heir(pool, now)
                                : NULL;
-  if (w != NULL) {
+  /* Again: another may be the heir by now. */
+  if (w != NULL && now >= due_of(pool, w)) {
     result = hand_over_locked(pool, w, slot, word, now, &wakes) ? 1 : -1;
   }
+  weir__dispatch_tried_locked(pool, trier, &wakes);
   weir__mutex_unlock(&pool->mu);
   weir__wakes_flush(&wakes, self);
   return result;
@@ -146,6 +213,19 @@ static bool make_idle(struct weir__pool *pool,
   return true;
 }
 
+/* No clock is read for those who need not wait for the bound. */
+static bool is_due(const struct weir__pool *pool) {
+  uint64_t due = weir__load_relaxed_u64(&pool->due);
+  return due == 0 || (due != WEIR_NEVER && weir__clock_now() >= due);
+}
+
+/* Whether one who has made a slot idle must look who waits for it.  The end of a
+ * connect is leave for another, whoever takes what it has opened. */
+static bool must_dispatch(uint64_t q, bool connected) {
+  uint64_t alone = WEIR_Q_WAITERS | WEIR_Q_TRYING;
+  return (q & WEIR_Q_FLAGS) != 0 && (connected || (q & WEIR_Q_FLAGS) != alone);
+}
+
 static bool publish(struct weir__pool *pool,
                     struct weir__slot *slot,
                     uint64_t *word,
@@ -153,13 +233,14 @@ static bool publish(struct weir__pool *pool,
                     uint64_t since) {
   uint32_t index = slot->index;
   uint32_t generation = weir__slot_generation(*word);
+  bool connected = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
   uint64_t idle =
       weir__slot_word(WEIR_SLOT_IDLE, 0, generation, weir__slot_lease(*word));
   uint64_t q = weir__load_seq_u64(&pool->q);
   if ((q & WEIR_Q_SURPLUS) != 0 && weir__control_shed(pool, slot, *word)) {
     return true;
   }
-  if ((q & WEIR_Q_WAITERS) != 0) {
+  if ((q & WEIR_Q_WAITERS) != 0 && is_due(pool)) {
     int handed = try_hand_over(pool, slot, word, self);
     if (handed != 0) {
       return handed > 0;
@@ -176,13 +257,16 @@ static bool publish(struct weir__pool *pool,
    * the slot was idle has not seen it, so it is retired here, by its word: its
    * bit may be away for a moment (idle.c). */
   q = weir__load_seq_u64(&pool->q);
+  if ((q & WEIR_Q_DRAINING) != 0 && (q & WEIR_Q_WAITERS) != 0) {
+    weir__dispatch(pool, self); /* those in line before it is closed */
+  }
   if ((q & (WEIR_Q_CLOSED | WEIR_Q_DRAINING)) != 0 ||
       weir__q_generation(q) != generation) {
     (void)weir__growth_retire(slot, &idle);
   } else if ((q & WEIR_Q_SURPLUS) != 0) {
     (void)weir__control_shed(pool, slot, idle);
   }
-  if ((q & WEIR_Q_FLAGS) != 0) {
+  if (must_dispatch(q, connected)) {
     weir__dispatch(pool, self);
   }
   return true;
@@ -202,6 +286,8 @@ bool weir__publish_again(struct weir__pool *pool,
                  weir__load_relaxed_u64(&slot->idle_since));
 }
 
+/* Idle slots to the heirs; one of those who take for themselves is woken, and the
+ * rest is its business. */
 static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu) {
   uint64_t now = 0;
@@ -209,19 +295,37 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
     now = now == 0 ? weir__clock_now() : now;
     weir__shed_head_locked(pool, now, wakes);
     struct weir__waiter *w = pool->strategy->heir(pool, now);
-    uint64_t word = 0;
-    struct weir__slot *slot =
-        w == NULL
-            ? NULL
-            : weir__idle_take(pool,
-                              weir__q_generation(weir__load_seq_u64(&pool->q)),
-                              &word);
-    if (slot == NULL) {
-      break;
+    if (w == NULL) {
+      return;
     }
-    weir__slot_start_lease(slot);
+    if (may_try(pool, w)) {
+      uint32_t generation = weir__q_generation(weir__load_seq_u64(&pool->q));
+      if (pool->waiting.trier == NULL && weir__idle_any(pool, generation)) {
+        weir__waiter_try(&pool->waiting, w, wakes);
+      }
+      return;
+    }
+    uint64_t word;
+    struct weir__slot *slot = claim_idle(pool, &word);
+    if (slot == NULL) {
+      return;
+    }
     grant(pool, w, slot, word, now, wakes);
   }
+}
+
+void weir__dispatch_try_locked(struct weir__pool *pool,
+                               struct weir__waiter *w,
+                               struct weir__wakes *wakes) {
+  if (pool->waiting.trier != w) {
+    return;
+  }
+  /* First: a release that still sees TRYING has made its slot idle before. */
+  weir__waiter_untry(&pool->waiting);
+  weir__dispatch_flag_locked(pool);
+  WEIR_POINT("try.look.locked", w);
+  (void)take_own(pool, w);
+  weir__dispatch_locked(pool, wakes);
 }
 
 void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
@@ -231,6 +335,16 @@ void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
     weir__control_give_up_locked(pool, wakes);
   }
   weir__dispatch_flag_locked(pool);
+}
+
+void weir__dispatch_tried_locked(struct weir__pool *pool,
+                                 const struct weir__waiter *trier,
+                                 struct weir__wakes *wakes) {
+  if (trier != NULL && pool->waiting.trier != trier) {
+    weir__dispatch_locked(pool, wakes);
+  } else {
+    weir__dispatch_flag_locked(pool);
+  }
 }
 
 int weir__dispatch_enqueue_locked(struct weir__pool *pool,
@@ -251,12 +365,17 @@ int weir__dispatch_enqueue_locked(struct weir__pool *pool,
   }
   w->before = 0;
   weir__shed_queues_locked(pool, now);
-  weir__store_relaxed_u32(&w->state, WEIR_WAITER_WAITING);
+  bool overtakes = pool->waiting.n != 0;
+  weir__waiter_move(w, WEIR_WAITER_WAITING);
   weir__waiters_push(&pool->waiting, w);
   weir__dispatch_flag_locked(pool);
   /* Before the node may be decided, and gone: only then, visible to every release,
    * look for what came free before. */
-  weir__shed_queued_locked(pool, w);
+  if (!may_try(pool, w) || !take_own(pool, w)) {
+    weir__shed_queued_locked(pool, w);
+  } else if (overtakes) {
+    weir__idle_overtook(pool);
+  }
   weir__dispatch_locked(pool, wakes);
   return 0;
 }
@@ -270,7 +389,7 @@ int weir__dispatch_requeue_locked(struct weir__pool *pool,
   }
   w->slot = NULL;
   w->granted = NULL;
-  weir__store_relaxed_u32(&w->state, WEIR_WAITER_WAITING);
+  weir__waiter_move(w, WEIR_WAITER_WAITING);
   weir__waiters_push_front(&pool->waiting, w);
   weir__dispatch_flag_locked(pool);
   weir__shed_queued_locked(pool, w);
@@ -289,15 +408,17 @@ static uint32_t count_before(const struct weir__waiter *w) {
 }
 
 bool weir__dispatch_leave_locked(struct weir__pool *pool,
-                                 struct weir__waiter *w) {
-  if (weir__waiter_state(w) != WEIR_WAITER_WAITING) {
+                                 struct weir__waiter *w,
+                                 struct weir__wakes *wakes) {
+  if (!weir__waiter_waits(weir__waiter_state(w))) {
     return false;
   }
+  const struct weir__waiter *trier = pool->waiting.trier;
   w->before = count_before(w);
   weir__waiters_remove(&pool->waiting, w);
   /* Others may ask for it after the mutex is free: a cancellation, a timer. */
-  weir__store_release_u32(&w->state, WEIR_WAITER_FAILED);
-  weir__dispatch_flag_locked(pool);
+  weir__waiter_move(w, WEIR_WAITER_FAILED);
+  weir__dispatch_tried_locked(pool, trier, wakes);
   return true;
 }
 

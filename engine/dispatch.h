@@ -11,6 +11,27 @@
 
 #include "pool.h"
 
+/* Who gets what comes free (Pool Handoff).
+ *
+ * bounded: a release hands over to the heir if that is overdue: submitted, opening
+ * a connection of its own, or asleep in line for Handoff Bound.  Else it makes its
+ * connection idle, for anybody who comes by, and has the heir woken to try, unless
+ * one is trying already.  pool->due says since when a release hands over, for the
+ * head of the line: 0 at once, WEIR_NEVER while nobody is in line.  It is written
+ * before WAITERS is, so who has read that need not lock to know.
+ * direct: everybody in line is overdue, and nobody looks for an idle connection
+ * while somebody is in line.
+ *
+ * No wake-up is lost.  While a slot is idle and somebody is in line:
+ *   1. a thread is between making a slot idle and reading Q afterwards, or
+ *   2. somebody holds mu and dispatches before he lets go of it, or
+ *   3. TRYING is set: the trier is on its way here, and clears TRYING before it
+ *      looks at the slots and dispatches.
+ * A release writes its slot's word and then reads Q; a waiter writes Q (sets
+ * WAITERS, or clears TRYING) and then reads the slots' words; all four accesses are
+ * sequentially consistent, so one sees the other.  Whatever takes the trier out of
+ * the line clears TRYING and dispatches too. */
+
 /* The owner of a slot whose session is good lets go of it: to the heir among the
  * waiters, else to the idle set.  *word is the slot's word, LEASED, CONNECTING
  * or RESERVED.  False: the word has changed (doomed meanwhile, or the lease was
@@ -35,9 +56,25 @@ void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes)
 /* The same for one who does not hold mu. */
 void weir__dispatch(struct weir__pool *pool, const struct weir__caller *self);
 
-/* A node at the end of the line, and served if that can be.  0, or it is refused,
- * and counted so: WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max Waiters), WEIR_E_TIMEOUT
- * (its time-out has passed).  mu held. */
+/* The trier has come to look: it is served from the idle set, or waits as before;
+ * and then the line is dispatched.  Nothing if it is not TRYING any more.  mu
+ * held. */
+void weir__dispatch_try_locked(struct weir__pool *pool,
+                               struct weir__waiter *w,
+                               struct weir__wakes *wakes)
+    WEIR_REQUIRES(pool->mu);
+
+/* After nodes have left the line: keeps the flags, and dispatches if one of them was
+ * the trier there had been before (or NULL).  mu held. */
+void weir__dispatch_tried_locked(struct weir__pool *pool,
+                                 const struct weir__waiter *trier,
+                                 struct weir__wakes *wakes)
+    WEIR_REQUIRES(pool->mu);
+
+/* A node at the end of the line, and served if that can be: a blocking caller looks
+ * for itself where it may overtake.  0, or it is refused, and counted so:
+ * WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max Waiters), WEIR_E_TIMEOUT (its time-out has
+ * passed).  mu held. */
 int weir__dispatch_enqueue_locked(struct weir__pool *pool,
                                   struct weir__waiter *w,
                                   struct weir__wakes *wakes)
@@ -51,10 +88,13 @@ int weir__dispatch_requeue_locked(struct weir__pool *pool,
     WEIR_REQUIRES(pool->mu);
 
 /* Out of the line, if it still waits there: true, and `before` tells how many were
- * in front, WEIR_DISPATCH_BEFORE_MAX for so many or more.  mu held. */
+ * in front, WEIR_DISPATCH_BEFORE_MAX for so many or more.  What it was to try for
+ * is the next one's: wakes may be NULL for a submitted node, which never tries.  mu
+ * held. */
 #define WEIR_DISPATCH_BEFORE_MAX 100u
 bool weir__dispatch_leave_locked(struct weir__pool *pool,
-                                 struct weir__waiter *w)
+                                 struct weir__waiter *w,
+                                 struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu);
 
 /* Notes how long a node has waited that is served at `now`.  mu held. */
@@ -62,7 +102,7 @@ void weir__dispatch_waited_locked(struct weir__pool *pool,
                                   struct weir__waiter *w,
                                   uint64_t now) WEIR_REQUIRES(pool->mu);
 
-/* Keeps WAITERS in Q as the lists are.  mu held. */
+/* Keeps due, and WAITERS and TRYING in Q, as the lists are.  mu held. */
 void weir__dispatch_flag_locked(struct weir__pool *pool)
     WEIR_REQUIRES(pool->mu);
 

@@ -78,7 +78,7 @@ void weir__growth_keep(struct weir__pool *pool, struct weir__waiter *w) {
   if (weir__waiter_state(w) == WEIR_WAITER_DRIVING) {
     weir__waiters_remove(&pool->driving, w);
     w->slot = NULL;
-    weir__store_release_u32(&w->state, WEIR_WAITER_WAITING);
+    weir__waiter_move(w, WEIR_WAITER_WAITING);
     insert(&pool->waiting, w);
     weir__dispatch_locked(pool, &wakes);
   }

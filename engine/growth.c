@@ -241,6 +241,15 @@ static void collect_samples(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
   }
 }
 
+/* Idle connections that waiters are about to take, one after the other.  Asked only
+ * where one more could be opened, so the search is as long as a growing pool. */
+static uint32_t tried(const struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  uint32_t n = pool->waiting.trier == NULL || pool->n_open >= pool->max_now
+                   ? 0
+                   : weir__idle_count(pool, pool->waiting.n);
+  return pool->waiting.trier != NULL && n == 0 ? 1 : n;
+}
+
 /* Connects that will serve whoever comes first: those begun for waiters who open
  * none themselves, and, for a while, those that lost the caller they were begun
  * for, or fill the pool.  One that hangs must not hold up those who could open a
@@ -249,7 +258,7 @@ static uint32_t covered(struct weir__pool *pool, uint64_t now)
     WEIR_REQUIRES(pool->mu) {
   uint32_t owned = pool->growth.n_owned;
   uint32_t others = pool->n_connecting - pool->driving.n - owned;
-  return now < pool->unclaimed_until ? owned + others : owned;
+  return tried(pool) + (now < pool->unclaimed_until ? owned + others : owned);
 }
 
 /* What is under way or lent out will do for now: until when? */
@@ -378,6 +387,7 @@ void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
   pool->lazy = pool->lazy && pool->waiting.n == 0;
   if (pool->waiting.first != NULL) {
     give_to_waiters(pool, wakes);
+    weir__dispatch_flag_locked(pool); /* the head may be another one */
   } else {
     weir__forecast_waited(&pool->growth.forecast, 0, 0);
   }

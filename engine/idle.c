@@ -20,7 +20,7 @@ static uint32_t hints_wanted(void) {
   return n;
 }
 
-static struct weir__idle_hint *hints_of(struct weir__idle *idle) {
+static struct weir__idle_hint *hints_of(const struct weir__idle *idle) {
   /* Acquire: pairs with the release in weir__idle_grow(). */
   return atomic_load_explicit(&idle->hints, memory_order_acquire);
 }
@@ -111,6 +111,39 @@ uint32_t weir__idle_count(const struct weir__pool *pool, uint32_t limit) {
         WEIR_SLOT_IDLE;
   }
   return idle;
+}
+
+bool weir__idle_any(struct weir__pool *pool, uint32_t generation) {
+  struct weir__bits *bits = &pool->idle.bits;
+  for (uint32_t i = weir__bits_next(bits, 0); i != WEIR_BITS_NONE;
+       i = weir__bits_next(bits, i + 1)) {
+    struct weir__slot *slot = weir__pool_slot(pool, i);
+    for (int attempt = 0; attempt < 2; attempt++) {
+      uint64_t word = weir__load_seq_u64(&slot->word);
+      if (weir__slot_claimable(word, generation)) {
+        return true;
+      }
+      tidy(pool, slot);
+    }
+  }
+  return false;
+}
+
+/* On the line of the CPU: under shortage every acquire may come by here. */
+void weir__idle_overtook(struct weir__pool *pool) {
+  struct weir__idle_hint *here = hint_here(&pool->idle);
+  if (here != NULL) {
+    (void)weir__add_relaxed_u64(&here->overtakes, 1);
+  }
+}
+
+uint64_t weir__idle_overtakes(const struct weir__pool *pool) {
+  const struct weir__idle_hint *hints = hints_of(&pool->idle);
+  uint64_t sum = 0;
+  for (uint32_t i = 0; hints != NULL && i <= pool->idle.hint_mask; i++) {
+    sum += weir__load_relaxed_u64(&hints[i].overtakes);
+  }
+  return sum;
 }
 
 static bool has_room(struct weir__pool *pool) {

@@ -27,7 +27,8 @@ struct weir__slot;
 
 struct weir__idle_hint {
   _Atomic uint32_t index_plus_1; /* 0: none yet */
-  char pad[60];                  /* a line for each CPU */
+  char pad[52];                  /* a line for each CPU */
+  _Atomic uint64_t overtakes;    /* leases taken there past a waiter */
 };
 
 struct weir__idle {
@@ -35,8 +36,8 @@ struct weir__idle {
                                           * there are slots */
   uint32_t hint_mask;                    /* fixed before hints is set */
   struct weir__bits bits;
-  _Atomic uint32_t packed;  /* hints above this are not followed; 0: all are */
-  _Atomic uint32_t reached; /* 1 + the highest index a search has come to */
+  _Atomic uint32_t packed;   /* hints above this are not followed; 0: all are */
+  _Atomic uint32_t reached;  /* 1 + the highest index a search has come to */
   _Atomic uint32_t suspects; /* 1: some slots became suspect; reactor clears */
   _Atomic uint32_t lost_n;   /* connections lost since lost_since */
   _Atomic uint64_t lost_since;
@@ -59,6 +60,14 @@ struct weir__slot *weir__idle_take(struct weir__pool *pool,
 
 /* After the slot's word has become IDLE: makes it findable. */
 void weir__idle_note(struct weir__pool *pool, uint32_t index);
+
+/* True if a slot of that generation is idle.  mu held: one that is missed, because
+ * its bit is away for a moment, is looked for by the reactor. */
+bool weir__idle_any(struct weir__pool *pool, uint32_t generation);
+
+/* A lease has been taken past a waiter; how many have been. */
+void weir__idle_overtook(struct weir__pool *pool);
+uint64_t weir__idle_overtakes(const struct weir__pool *pool);
 
 /* How many slots are idle, counted up to limit. */
 uint32_t weir__idle_count(const struct weir__pool *pool, uint32_t limit);

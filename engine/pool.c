@@ -107,6 +107,8 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   pool->max_now = set->max_pool_size;
   pool->lazy = set->startup == WEIR_STARTUP_LAZY;
   pool->strategy = weir__strategy_find(set->strategy);
+  pool->ordered = set->handoff == WEIR_HANDOFF_DIRECT;
+  weir__store_relaxed_u64(&pool->due, WEIR_NEVER);
   pool->fair_key = endpoint_hash(pool->key);
   WEIR_ASSERT(pool->strategy != NULL); /* settings refuse what is not built */
   weir__growth_init(pool);
@@ -333,6 +335,7 @@ void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   out->parked = census.in[WEIR_SLOT_PARKED];
   out->stasis = census.in[WEIR_SLOT_STASIS];
   out->closing = census.in[WEIR_SLOT_CLOSING];
+  out->overtakes = weir__idle_overtakes(pool);
   out->acquired = sum_uses(pool);
   /* A lease that begins is in its state before it is in the sum. */
   out->released = out->acquired > out->leased ? out->acquired - out->leased : 0;

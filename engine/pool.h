@@ -9,6 +9,8 @@
  *   bit 3      CLOSED: no acquire succeeds any more
  *   bit 4      SURPLUS: more sessions than the maximum, which has shrunk; who
  *              makes one idle closes it instead.  May stay set a while too long
+ *   bit 5      TRYING: the trier of `waiting` has been woken and has not looked
+ *              yet (guarded by mu)
  *   bits 16-31 generation: grows with each clear
  *
  * A release makes its slot idle and then reads Q; a waiter sets WAITERS and then
@@ -53,10 +55,12 @@ struct weir_drv_hconn;
 #define WEIR_Q_DRAINING UINT64_C(4)
 #define WEIR_Q_CLOSED   UINT64_C(8)
 #define WEIR_Q_SURPLUS  UINT64_C(16)
+#define WEIR_Q_TRYING   UINT64_C(32)
 #define WEIR_Q_FLAGS    UINT64_C(0xFFFF)
-/* An acquire that sees one of these goes the long way. */
-#define WEIR_Q_HALT \
-  (WEIR_Q_WAITERS | WEIR_Q_PAUSED | WEIR_Q_DRAINING | WEIR_Q_CLOSED)
+/* An acquire that sees one of these gets nothing without its place in line; of
+ * WAITERS acquire.c thinks again. */
+#define WEIR_Q_SHUT     (WEIR_Q_PAUSED | WEIR_Q_DRAINING | WEIR_Q_CLOSED)
+#define WEIR_Q_HALT     (WEIR_Q_WAITERS | WEIR_Q_SHUT)
 
 static inline uint32_t weir__q_generation(uint64_t q) {
   return (uint32_t)(q >> 16) & 0xFFFFu;
@@ -121,6 +125,8 @@ struct weir__pool {
   struct weir__mutex mu;        /* rank POOL */
   struct weir__waiters waiting; /* all below guarded by mu unless said */
   struct weir__waiters driving;
+  _Atomic uint64_t due;      /* since when releases hand over: dispatch.h; read
+                         * without mu by who has seen WAITERS */
   struct weir__bits empties; /* slots made and EMPTY */
   _Atomic uint32_t n_slots;  /* made; read without mu */
   uint32_t n_connecting;
@@ -170,6 +176,7 @@ struct weir__pool {
   /* Fixed from opening to destruction. */
   struct weir__engine *engine;
   const struct weir__strategy *strategy;
+  bool ordered; /* Pool Handoff=direct: nobody overtakes */
   const struct weir__driver *driver;
   weir_drv_cfg *config;
   struct weir__options options;

@@ -73,10 +73,10 @@ enum weir__growth_kind {
 };
 
 enum weir__handoff_kind {
+  WEIR_HANDOFF_BOUNDED,
   WEIR_HANDOFF_DIRECT,
   WEIR_HANDOFF_BARGING,
-  WEIR_HANDOFF_QUEUED,
-  WEIR_HANDOFF_BOUNDED
+  WEIR_HANDOFF_QUEUED
 };
 
 enum weir__trim_kind {

@@ -133,9 +133,10 @@ uint64_t weir__shed_stuck(struct weir__pool *pool) {
     struct weir__wakes wakes = {.n_asleep = 0};
     weir__mutex_lock(&pool->mu);
     bool due = now >= pool->shed->told;
+    const struct weir__waiter *trier = pool->waiting.trier;
     at = due ? scan(pool, now, &wakes) : pool->shed->told;
     pool->shed->told = at;
-    weir__dispatch_flag_locked(pool);
+    weir__dispatch_tried_locked(pool, trier, &wakes);
     weir__mutex_unlock(&pool->mu);
     weir__wakes_flush(&wakes, NULL);
   } while (at <= now);

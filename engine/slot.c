@@ -54,9 +54,7 @@ bool weir__slot_move(struct weir__slot *slot, uint64_t *expected, uint64_t to) {
 uint64_t weir__slot_claim(struct weir__slot *slot, uint32_t generation) {
   uint64_t word = weir__load_seq_u64(&slot->word);
   uint32_t suspect = weir__slot_flags(word) & WEIR_SLOT_SUSPECT;
-  if (weir__slot_state(word) != WEIR_SLOT_IDLE ||
-      weir__slot_flags(word) != suspect ||
-      weir__slot_generation(word) != generation) {
+  if (!weir__slot_claimable(word, generation)) {
     return 0;
   }
   uint64_t leased = weir__slot_word(WEIR_SLOT_LEASED, suspect, generation,

@@ -127,6 +127,13 @@ static inline void weir__slot_set_session(struct weir__slot *slot,
  * is one half of a Dekker pair with the pool's word (pool.c). */
 bool weir__slot_move(struct weir__slot *slot, uint64_t *expected, uint64_t to);
 
+/* Whether a slot with that word can be claimed for that generation. */
+static inline bool weir__slot_claimable(uint64_t word, uint32_t generation) {
+  return weir__slot_state(word) == WEIR_SLOT_IDLE &&
+         (weir__slot_flags(word) & ~WEIR_SLOT_SUSPECT) == 0 &&
+         weir__slot_generation(word) == generation;
+}
+
 /* IDLE -> LEASED with the next lease, if the slot is idle, of that generation
  * and not doomed; a suspect one stays so.  Returns the new word or 0. */
 uint64_t weir__slot_claim(struct weir__slot *slot, uint32_t generation);

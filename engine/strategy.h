@@ -18,7 +18,7 @@ struct weir__strategy {
    * list, or NULL. */
   struct weir__waiter *(*heir)(struct weir__pool *pool, uint64_t now);
   /* For whom one more connect should begin at `now`, if the limits allow it: a
-   * waiter in `waiting`; NULL: what is under way or lent out will do.  covered:
+   * waiter in `waiting`, not the trier; NULL: what is under way or lent out will do.  covered:
    * connects that will serve whoever comes first.  leased: connections that are
    * lent out. */
   struct weir__waiter *(*opener)(struct weir__pool *pool,

@@ -84,7 +84,7 @@ static void look_at_time(struct weir__entry *e) {
   if (weir__waiter_state(&e->waiter) == WEIR_WAITER_WAITING) {
     deadline = e->waiter.deadline;
     late = weir__clock_now() >= deadline &&
-           weir__dispatch_leave_locked(pool, &e->waiter);
+           weir__dispatch_leave_locked(pool, &e->waiter, NULL);
     pool->timeouts += late;
   }
   weir__mutex_unlock(&pool->mu);
@@ -104,7 +104,7 @@ static void requeue(struct weir__entry *e) {
   weir__mutex_lock(&pool->mu);
   int rc = weir__dispatch_requeue_locked(pool, &e->waiter, &wakes);
   if (rc == 0 && e->cancelled &&
-      weir__dispatch_leave_locked(pool, &e->waiter)) {
+      weir__dispatch_leave_locked(pool, &e->waiter, NULL)) {
     pool->cancelled++;
     rc = WEIR_E_CANCELLED;
   }
@@ -229,7 +229,7 @@ int weir__submit_acquire(struct weir__pool *pool,
 static void cancel_acquire(struct weir__entry *e) {
   struct weir__pool *pool = e->pool;
   weir__mutex_lock(&pool->mu);
-  bool left = weir__dispatch_leave_locked(pool, &e->waiter);
+  bool left = weir__dispatch_leave_locked(pool, &e->waiter, NULL);
   pool->cancelled += left;
   e->cancelled = true;
   weir__mutex_unlock(&pool->mu);
@@ -266,7 +266,7 @@ void weir__submit_fail_one(struct weir__pool *pool,
   if (pool->waiting.n_submitted > others) {
     for (w = pool->waiting.first; w->caller != NULL; w = w->next) {
     }
-    (void)weir__dispatch_leave_locked(pool, w);
+    (void)weir__dispatch_leave_locked(pool, w, NULL);
   }
   weir__mutex_unlock(&pool->mu);
   if (w != NULL) {

@@ -50,6 +50,7 @@ void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w) {
   }
   list->n--;
   list->n_submitted -= w->caller == NULL;
+  list->trier = list->trier == w ? NULL : list->trier;
 }
 
 static void note_submitted(struct weir__wakes *wakes, struct weir__waiter *w) {
@@ -83,6 +84,41 @@ void weir__waiters_restore(struct weir__waiters *list, struct weir__waiter *w) {
   }
 }
 
+static bool may_move(enum weir__waiter_state from, enum weir__waiter_state to) {
+  switch (to) {
+  case WEIR_WAITER_WAITING:
+    return true; /* new, tried in vain, opened in vain, or granted in vain */
+  case WEIR_WAITER_TRYING:
+    return from == WEIR_WAITER_WAITING;
+  case WEIR_WAITER_DRIVING:
+    return weir__waiter_waits(from);
+  case WEIR_WAITER_GRANTED:
+  case WEIR_WAITER_FAILED:
+  default:
+    return weir__waiter_waits(from) || from == WEIR_WAITER_DRIVING;
+  }
+}
+
+void weir__waiter_move(struct weir__waiter *w, enum weir__waiter_state to) {
+  WEIR_ASSERT(
+      may_move((enum weir__waiter_state)weir__load_relaxed_u32(&w->state), to));
+  weir__store_release_u32(&w->state, (uint32_t)to);
+}
+
+void weir__waiter_try(struct weir__waiters *list,
+                      struct weir__waiter *w,
+                      struct weir__wakes *wakes) {
+  WEIR_ASSERT(list->trier == NULL && w->caller != NULL);
+  list->trier = w;
+  wakes->asleep[wakes->n_asleep++] = w->caller;
+  weir__waiter_move(w, WEIR_WAITER_TRYING);
+}
+
+void weir__waiter_untry(struct weir__waiters *list) {
+  weir__waiter_move(list->trier, WEIR_WAITER_WAITING);
+  list->trier = NULL;
+}
+
 void weir__waiter_decide(struct weir__waiter *w,
                          enum weir__waiter_state state,
                          struct weir__wakes *wakes) {
@@ -95,8 +131,7 @@ void weir__waiter_decide(struct weir__waiter *w,
   } else {
     wakes->asleep[wakes->n_asleep++] = caller;
   }
-  /* Release: publishes slot, granted and code.  The node may be gone now. */
-  weir__store_release_u32(&w->state, (uint32_t)state);
+  weir__waiter_move(w, state); /* the node may be gone now */
 }
 
 static void post_submitted(struct weir__wakes *wakes) {

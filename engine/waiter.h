@@ -9,6 +9,10 @@
  * which the node is its caller's and may be gone.  So the one to be woken is noted
  * before the store, in a struct weir__wakes, and woken after the mutex is free.
  *
+ * One in `waiting` may be told that a connection is idle and that it should try to
+ * take it: the trier, one at a time in each pool (dispatch.h).  It keeps its place
+ * until it has one.
+ *
  * A submitted node (no caller) is not gone before its completion has been posted,
  * and nobody but the one who decided it posts: so the nodes themselves are noted,
  * in a list by their `next`, and posted after the mutex is free. */
@@ -26,6 +30,7 @@ struct weir__slot;
 
 enum weir__waiter_state {
   WEIR_WAITER_WAITING = 0,
+  WEIR_WAITER_TRYING,  /* as WAITING, and woken to look for an idle slot */
   WEIR_WAITER_DRIVING, /* slot is CONNECTING and this caller's to open */
   WEIR_WAITER_GRANTED, /* granted is LEASED, with granted_word */
   WEIR_WAITER_FAILED   /* code says why, and cause if there is one */
@@ -51,12 +56,15 @@ struct weir__waiters {
   struct weir__waiter *first;
   struct weir__waiter *last;
   uint32_t n;
-  uint32_t n_submitted; /* of them, those without a caller */
+  uint32_t n_submitted;       /* of them, those without a caller */
+  struct weir__waiter *trier; /* the one that is TRYING, or NULL */
 };
 
 void weir__waiters_push(struct weir__waiters *list, struct weir__waiter *w);
 void weir__waiters_push_front(struct weir__waiters *list,
                               struct weir__waiter *w);
+/* Whoever removes the trier dispatches before the mutex is free, or as soon as it
+ * has been: the connection that it was to look for is still there. */
 void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w);
 
 /* Puts it where it was: before those who came later. */
@@ -78,6 +86,20 @@ static inline bool weir__wakes_room(const struct weir__wakes *wakes) {
   return wakes->n_asleep < WEIR_WAKES_MAX && wakes->n_polling < WEIR_WAKES_MAX;
 }
 
+/* The only writer of a node's state.  Aborts debug builds on a move that makes no
+ * sense.  Release: publishes slot, granted and code.  Unless the node stays WAITING
+ * or TRYING or is the calling thread's own, it may be gone afterwards.  Mutex
+ * held. */
+void weir__waiter_move(struct weir__waiter *w, enum weir__waiter_state to);
+
+/* Has the caller of a node in `waiting` try.  Mutex held. */
+void weir__waiter_try(struct weir__waiters *list,
+                      struct weir__waiter *w,
+                      struct weir__wakes *wakes);
+
+/* The trier begins to look: it waits as before.  Mutex held. */
+void weir__waiter_untry(struct weir__waiters *list);
+
 /* Decides a node that is in no list any more.  Mutex held. */
 void weir__waiter_decide(struct weir__waiter *w,
                          enum weir__waiter_state state,
@@ -88,13 +110,18 @@ void weir__waiter_decide(struct weir__waiter *w,
 void weir__wakes_flush(struct weir__wakes *wakes,
                        const struct weir__caller *self);
 
-/* Sleeps until the node is decided or the deadline has passed.  Returns the
- * state seen, maybe still WAITING. */
+/* Sleeps until the node is decided or to try, or the deadline has passed.  Returns
+ * the state seen, maybe still WAITING. */
 enum weir__waiter_state weir__waiter_sleep(struct weir__waiter *w);
+
+/* In line without a connect of its own. */
+static inline bool weir__waiter_waits(enum weir__waiter_state state) {
+  return state == WEIR_WAITER_WAITING || state == WEIR_WAITER_TRYING;
+}
 
 static inline enum weir__waiter_state weir__waiter_state(
     const struct weir__waiter *w) {
-  /* Acquire: pairs with the release in weir__waiter_decide(). */
+  /* Acquire: pairs with the release in weir__waiter_move(). */
   return (enum weir__waiter_state)weir__load_acquire_u32(&w->state);
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* direct.c - connections are handed over, never thrown into a crowd.
+/* direct.c - whoever has waited for the bound is handed what comes back; nothing is
+ * thrown into a crowd.
  *
- * First come, first served among those who sleep; a caller that is opening a
+ * First come, first served among those who sleep (dispatch.h: how far a running
+ * thread may overtake them); a caller that is opening a
  * connection of its own comes after them, because it will be served anyway. */
 #include <stddef.h>
 
@@ -41,9 +43,10 @@ static struct weir__waiter *opener(struct weir__pool *pool,
   };
   switch (weir__forecast_ask(&pool->growth.forecast, &o)) {
   case WEIR_FORECAST_HEAD:
-    return head;
+    return head != pool->waiting.trier ? head : head->next;
   case WEIR_FORECAST_TAIL:
-    return pool->waiting.last;
+    return pool->waiting.last != pool->waiting.trier ? pool->waiting.last
+                                                     : NULL;
   case WEIR_FORECAST_ENOUGH:
   default:
     return NULL;

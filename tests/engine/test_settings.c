@@ -226,7 +226,6 @@ Test(settings, what_is_not_built_is_taken_at_its_default_only, .timeout = 5) {
   weir__settings_init(&s);
   cr_assert_eq(set(&s, "Lease Timeout", "0", NULL), WEIR_OK);
   cr_assert_eq(set(&s, "Lifetime Jitter", "10%", NULL), WEIR_OK);
-  cr_assert_eq(set(&s, "Handoff Bound", "2000 us", NULL), WEIR_OK);
   cr_assert_eq(set(&s, "Transaction Binding", "implicitunbind", NULL), WEIR_OK);
   check_refused("Lease Timeout", "5", WEIR_E_UNSUPPORTED,
                 "connection string, byte 7: \"Lease Timeout\" is not built "
@@ -263,7 +262,8 @@ Test(settings, each_row_has_a_field_of_its_own, .timeout = 5) {
 Test(settings, what_is_not_built_is_at_its_default, .timeout = 5) {
   struct weir__settings s;
   weir__settings_init(&s);
-  cr_assert_eq(s.handoff_bound_ns, 2 * WEIR_NS_PER_MS);
+  cr_assert_eq(s.handoff_bound_ns, 1500 * WEIR_NS_PER_US);
+  cr_assert_eq(s.handoff, WEIR_HANDOFF_BOUNDED);
   cr_assert_eq(s.keepalive_ns, WEIR_NEVER);
   cr_assert_eq(s.lease_timeout_ns, WEIR_NEVER);
   cr_assert_eq(s.leak_report_ns, WEIR_NEVER);
