@@ -309,6 +309,7 @@ static int acquire_slow(struct weir__pool *pool,
   if (rc != WEIR_OK) {
     return rc;
   }
+  WEIR_POINT("waiter.enqueue", pool);
   rc = enqueue(pool, &w);
   if (rc == WEIR_E_TIMEOUT) {
     return weir__explain_timeout(pool, &w, err);
