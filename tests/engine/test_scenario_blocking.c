@@ -63,7 +63,9 @@ static void expect_replay(const char *says, uint32_t retry_after_ms) {
   cr_assert_eq(connects(), 1);
 }
 
-Test(scenario_blocking, scenario_043_a_refusal_is_told_again_and_says_so) {
+Test(scenario_blocking,
+     scenario_043_a_refusal_is_told_again_and_says_so,
+     .timeout = 10) {
   static const char *const periods[] = {"auto", "always"};
   for (unsigned i = 0; i < 2; i++) {
     char settings[64];
@@ -84,7 +86,9 @@ Test(scenario_blocking, scenario_043_a_refusal_is_told_again_and_says_so) {
 }
 
 /* Whoever is told it in a completion is told the same. */
-Test(scenario_blocking, scenario_043_a_replay_reaches_submitted_ones) {
+Test(scenario_blocking,
+     scenario_043_a_replay_reaches_submitted_ones,
+     .timeout = 10) {
   open_with(NO_DATABASE, "");
   weir_h queue = queue_of(&f, 1);
   expect_first_refusal();
@@ -97,7 +101,7 @@ Test(scenario_blocking, scenario_043_a_replay_reaches_submitted_ones) {
   fixture_close(&f);
 }
 
-Test(scenario_blocking, scenario_043_a_clear_ends_the_replay) {
+Test(scenario_blocking, scenario_043_a_clear_ends_the_replay, .timeout = 10) {
   open_with(NO_DATABASE, "");
   expect_first_refusal();
   expect_replay("asked again", 1000);
@@ -106,7 +110,9 @@ Test(scenario_blocking, scenario_043_a_clear_ends_the_replay) {
   fixture_close(&f);
 }
 
-Test(scenario_blocking, scenario_043_nothing_is_told_again_if_told_so) {
+Test(scenario_blocking,
+     scenario_043_nothing_is_told_again_if_told_so,
+     .timeout = 10) {
   open_with(NO_DATABASE, "Pool Blocking Period=never");
   expect_first_refusal();
   cr_assert_eq(acquire_now(), WEIR_OK, "%s", f.err.message);
