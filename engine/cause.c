@@ -6,6 +6,7 @@
 #include "explain.h"
 #include "status.h"
 #include "sys/assert.h"
+#include "sys/clock.h"
 #include "sys/mem.h"
 
 struct weir__cause *weir__cause_new(const struct weir_error *error) {
@@ -16,6 +17,26 @@ struct weir__cause *weir__cause_new(const struct weir_error *error) {
     cause->error.struct_size = sizeof cause->error;
   }
   return cause;
+}
+
+struct weir__cause *weir__cause_again(const struct weir__cause *cause,
+                                      uint64_t wait_ns) {
+  struct weir__cause *again = weir__cause_new(&cause->error);
+  if (again != NULL) {
+    struct weir_error *e = &again->error;
+    char text[sizeof e->message + 128];
+    size_t n = weir__text_format(
+        text, sizeof text,
+        "the server is asked again in %.1f s; the last connect failed: %s",
+        (double)wait_ns / (double)WEIR_NS_PER_S, cause->error.message);
+    e->message_len = weir__text_copy(e->message, sizeof e->message, text, n);
+    if (e->message_len < n) {
+      e->flags |= WEIR_FLAG_TRUNCATED;
+    }
+    e->retry_after_ms =
+        (uint32_t)((wait_ns + WEIR_NS_PER_MS - 1) / WEIR_NS_PER_MS);
+  }
+  return again;
 }
 
 struct weir__cause *weir__cause_ref(struct weir__cause *cause) {

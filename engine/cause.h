@@ -16,6 +16,11 @@ struct weir__cause {
 /* A copy of *error with one reference; NULL: no memory. */
 struct weir__cause *weir__cause_new(const struct weir_error *error);
 
+/* The same error, saying that it is told again and that nobody asks the server
+ * before wait_ns have passed; NULL: no memory.  Locks may be held. */
+struct weir__cause *weir__cause_again(const struct weir__cause *cause,
+                                      uint64_t wait_ns);
+
 /* One reference more, and one less: the last one frees.  NULL is fine.  Threads:
  * any; locks may be held. */
 struct weir__cause *weir__cause_ref(struct weir__cause *cause);

@@ -103,6 +103,12 @@ uint64_t weir__growth_next_look(struct weir__pool *pool, uint64_t now) {
   return at;
 }
 
+/* A connect was refused for good, and callers are told so again for a while. */
+static bool is_barred(const struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  return pool->growth.barred != NULL &&
+         weir__pool_settings(pool)->blocking_period != WEIR_BLOCKING_NEVER;
+}
+
 /* Everything that can stand in the way of one more connect, but for room in the
  * pool itself. */
 static bool permit(struct weir__pool *pool, uint64_t now, uint32_t *out_ticket)
@@ -113,7 +119,7 @@ static bool permit(struct weir__pool *pool, uint64_t now, uint32_t *out_ticket)
   if (pool->n_connecting >= set->max_connects) {
     return false; /* the end of one looks again */
   }
-  if (g->barred != NULL && (pool->n_connecting != 0 || now < g->barred_until)) {
+  if (is_barred(pool) && (pool->n_connecting != 0 || now < g->barred_until)) {
     return false; /* the same */
   }
   uint64_t at = weir__limiter_next(&g->limiter, set->connect_rate,
@@ -302,8 +308,11 @@ static void denied(struct weir__pool *pool,
   struct weir__growth *g = &pool->growth;
   if (full && pool->n_open == 0) {
     refuse_waiters(pool, wakes);
-  } else if (g->barred != NULL && pool->n_connecting == 0) {
-    weir__growth_fail_locked(pool, g->barred, wakes);
+  } else if (is_barred(pool) && pool->n_connecting == 0) {
+    uint64_t wait = g->barred_until > now ? g->barred_until - now : 0;
+    struct weir__cause *cause = weir__cause_again(g->barred, wait);
+    weir__growth_fail_locked(pool, cause, wakes);
+    weir__cause_unref(cause);
   } else if (!full && g->refused && weir__growth_is_hasty(pool)) {
     struct weir__cause *cause = weir__endpoint_down(pool, now);
     weir__growth_fail_locked(pool, cause, wakes);
