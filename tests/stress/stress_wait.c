@@ -19,7 +19,7 @@
 
 #define THREADS     50
 #define PATIENT     6 /* the first of them */
-#define CONFIGS     4u
+#define CONFIGS     6u
 #define MAX_SLOTS   3u
 #define ROUND_NS    (300 * STRESS_MS)
 #define SLOTS_EVER  131072u
@@ -45,6 +45,13 @@ static const char *const conninfo[CONFIGS] = {
     "Timeout=60ms;"
     "Close Timeout=20ms;Pooling=false;Max Waiters=60;Mock Script Text='"
     "connect every 4: fail endpoint network; connect every 6: delay 8ms'",
+    "Driver=mock;Max Pool Size=2;Max Concurrent Connects=1;Connect "
+    "Timeout=60ms;"
+    "Close Timeout=5ms;Pool Handoff=direct;Mock Connect Delay=100us",
+    "Driver=mock;Max Pool Size=3;Max Concurrent Connects=1;Connect "
+    "Timeout=60ms;"
+    "Close Timeout=5ms;Handoff Bound=100us;Mock Script Text='"
+    "connect every 7: hang; health every 9: dead'",
 };
 
 struct watch {
