@@ -128,7 +128,7 @@ static struct weir__slot *claim_idle(struct weir__pool *pool,
 /* The calling thread looks for itself. */
 static bool take_own(struct weir__pool *pool, struct weir__waiter *w)
     WEIR_REQUIRES(pool->mu) {
-  uint64_t word;
+  uint64_t word = 0;
   struct weir__slot *slot =
       weir__control_grants_locked(pool) ? claim_idle(pool, &word) : NULL;
   if (slot == NULL) {
@@ -305,7 +305,7 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
       }
       return;
     }
-    uint64_t word;
+    uint64_t word = 0;
     struct weir__slot *slot = claim_idle(pool, &word);
     if (slot == NULL) {
       return;
