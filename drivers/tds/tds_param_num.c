@@ -207,6 +207,14 @@ int tds_encode_decimal(const struct tds_hint *h,
 /* Room for a number without its point; longer ones are refused. */
 #define FLOAT_DIGITS 800u
 
+/* The next byte of a span that has one. */
+static uint8_t take_byte(struct tds_span *s) {
+  uint8_t c = s->p[0];
+  s->p++;
+  s->n--;
+  return c;
+}
+
 /* [+-] digits [. digits] [e [+-] digits] rewritten without the point, which for
  * strtod depends on the locale.  Returns false if it is no number. */
 static bool rewrite(struct tds_span s, char out[FLOAT_DIGITS + 32]) {
@@ -218,7 +226,7 @@ static bool rewrite(struct tds_span s, char out[FLOAT_DIGITS + 32]) {
   tds_number_take_sign(&s, &negative);
   out[n++] = negative ? '-' : '+';
   while (s.n > 0 && (tds_number_is_digit(*s.p) || (*s.p == '.' && !point))) {
-    uint8_t c = *tds_take(&s, 1);
+    uint8_t c = take_byte(&s);
     if (c == '.') {
       point = true;
       continue;
@@ -237,7 +245,7 @@ static bool rewrite(struct tds_span s, char out[FLOAT_DIGITS + 32]) {
     tds_number_take_sign(&s, &negative);
     bool any = false;
     for (; s.n > 0 && tds_number_is_digit(*s.p); any = true) {
-      int64_t more = given * 10 + (*tds_take(&s, 1) - '0');
+      int64_t more = given * 10 + (take_byte(&s) - '0');
       given = more > 100000 ? 100000 : more;
     }
     if (!any) {

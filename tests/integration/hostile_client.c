@@ -121,8 +121,10 @@ static void run_pool(weir_h engine,
                      struct report *r) {
   weir_h pool = 0;
   weir_h lease = 0;
-  char text[4096]; /* each failure is its own: nothing waits or is held off */
-  (void)snprintf(text, sizeof text, "Pool Blocking Period=never;%s", conninfo);
+  /* Each failure is its own: nothing waits or is held off. */
+  char text[LINE_MAX_BYTES + 100] = "Pool Blocking Period=never;";
+  size_t n = strlen(text);
+  memcpy(text + n, conninfo, strlen(conninfo) + 1);
   r->stage = "pool_open";
   if (weir_pool_open(engine, text, strlen(text), &pool, &r->err) != 0) {
     return;
