@@ -225,6 +225,29 @@ void *crowd_call(void *random) {
   return NULL;
 }
 
+/* What each pool says of itself, in the time-out of one more acquire. */
+_Noreturn static void forgotten(void) {
+  (void)fprintf(stderr, "seed %ld, %u callers, %lld out\n", crowd.seed,
+                atomic_load(&crowd.callers),
+                (long long)atomic_load(&crowd.out));
+  for (unsigned i = 0; i < CROWD_POOLS; i++) {
+    struct weir_error err = {.struct_size = sizeof err};
+    struct weir_pool_stats s = {.struct_size = sizeof s};
+    weir_h lease = 0;
+    weir_h pool = atomic_load(&crowd.pool[i]);
+    (void)weir_pool_stats(pool, &s);
+    int rc = weir_acquire(pool, 20 * STRESS_MS, &lease, &err);
+    (void)fprintf(
+        stderr,
+        "pool %u: %s: %s; idle %u, leased %u, connecting %u, reserved "
+        "%u, closing %u, %u waiters, %u of %u, state %u, breaker %u\n",
+        i, weir_status_name(rc), err.message, s.idle, s.leased, s.connecting,
+        s.reserved, s.closing, s.waiters, s.effective_max, s.max_size, s.state,
+        s.breaker);
+  }
+  stress_broken("somebody is forgotten", WEIR_E_TIMEOUT);
+}
+
 /* Until nothing is out and nobody is left who could submit. */
 void *crowd_take(void *random) {
   struct stress_random *r = random;
@@ -235,12 +258,9 @@ void *crowd_take(void *random) {
     if (over && alone && (crowd.rough || atomic_load(&crowd.out) == 0)) {
       return NULL;
     }
-    end = over && end == 0 ? stress_now() + 6 * STRESS_PATIENCE_NS : end;
+    end = over && end == 0 ? stress_now() + 3 * STRESS_PATIENCE_NS : end;
     if (end != 0 && stress_now() > end) {
-      (void)fprintf(stderr, "%u callers, %lld out\n",
-                    atomic_load(&crowd.callers),
-                    (long long)atomic_load(&crowd.out));
-      stress_broken("somebody is forgotten", WEIR_E_TIMEOUT);
+      forgotten();
     }
     take(r, stress_below(r, 2) * STRESS_MS);
   }
