@@ -27,7 +27,7 @@ Test(endpoint, limits_all_its_pools_together, .timeout = 10) {
   fixture_sync(&f);
   cr_assert_eq(fixture_stats(b).effective_max, 1);
   cr_assert_eq(fixture_stats(b).empty, 0); /* one of one is there */
-  (void)fixture_acquire(&f, other); /* another server's */
+  (void)fixture_acquire(&f, other);        /* another server's */
   cr_assert_eq(fixture_counts(&f).sessions_live, 3);
   cr_assert_eq(weir_discard(la), WEIR_OK); /* the unit goes to whoever waits */
   fixture_sync(&f);
@@ -178,4 +178,26 @@ Test(endpoint, keeps_nothing_for_a_pool_that_drains, .timeout = 10) {
 
 Test(endpoint, keeps_nothing_for_a_pool_that_is_closed, .timeout = 10) {
   let_go_by(close_it);
+}
+
+/* The same for one that was told to be smaller, although somebody waits there. */
+Test(endpoint, keeps_nothing_for_a_pool_that_may_not_grow, .timeout = 10) {
+  fixture_open_virtual(&f);
+  weir_h a = fixture_pool(&f, "Endpoint Max Connections=3;Database=a");
+  weir_h b = fixture_pool(&f, "Endpoint Max Connections=3;Database=b");
+  weir_h la = fixture_acquire(&f, a);
+  (void)fixture_acquire(&f, a);
+  weir_h lb = fixture_acquire(&f, b);
+  acquirer_start(&w[0], b, WEIR_TIMEOUT_NEVER);
+  AWAIT_STAT(b, waiters, 1);
+  cr_assert_eq(weir_pool_resize(b, 0, 1, &f.err), WEIR_OK);
+  cr_assert_eq(weir_discard(la), WEIR_OK);
+  fixture_sync(&f);
+  fixture_advance(&f, S); /* Close Timeout */
+  fixture_sync(&f);
+  acquirer_start(&w[1], a, WEIR_TIMEOUT_NEVER);
+  cr_assert_eq(acquirer_join(&w[1]), WEIR_OK);
+  cr_assert_eq(weir_release(lb), WEIR_OK);
+  cr_assert_eq(acquirer_join(&w[0]), WEIR_OK);
+  fixture_close(&f);
 }

@@ -276,3 +276,93 @@ Test(nomem, ends_in_good_order_when_all_memory_is_gone, .timeout = 100) {
   }
   failing_alloc_restore();
 }
+
+/* --------------------------------------- units, permits and places in line */
+
+/* One statement that nobody waits for, to its completion. */
+static void use_submit_exec(weir_h lease, weir_h queue) {
+  struct weir_param p = {
+      .struct_size = sizeof p, .type = WEIR_T_TEXT, .p = "hush", .n = 4};
+  struct weir_exec_opts opts = {
+      .struct_size = sizeof opts, .params = &p, .n_params = 1};
+  struct weir_completion c = {.struct_size = sizeof c};
+  int rc = weir_submit_exec(lease, "sleep 1us", 9, &opts, queue, 1, NULL, NULL);
+  cr_assert(expected(rc) || rc == WEIR_PENDING, "submit answered %d", rc);
+  if (rc == WEIR_PENDING) {
+    cr_assert_eq(weir_queue_take(queue, 5 * FIXTURE_S, &c, NULL), WEIR_OK);
+    cr_assert(expected(c.status), "completed with %d", c.status);
+  }
+}
+
+/* A blocking and a submitted acquire, one of whose connects fails, changes of the
+ * settings, and a lease that is thrown away. */
+static void be_in_trouble(weir_h a, weir_h b, weir_h queue) {
+  static const char more[] = "Max Concurrent Connects=3;Connect Rate=1000000";
+  weir_h lease = 0;
+  int rc = weir_acquire(a, FIXTURE_S, &lease, NULL);
+  cr_assert(expected(rc), "acquire answered %d", rc);
+  if (rc == WEIR_OK) {
+    use_submit_exec(lease, queue);
+    rc = weir_discard(lease);
+    cr_assert(rc == WEIR_OK, "discard answered %d", rc);
+  }
+  rc = weir_pool_reconfigure(a, more, sizeof more - 1, NULL);
+  cr_assert(expected(rc), "reconfigure answered %d", rc);
+  rc = weir_submit_acquire(b, FIXTURE_S, queue, 2, &lease, NULL, NULL);
+  cr_assert(expected(rc) || rc == WEIR_PENDING, "submit answered %d", rc);
+  if (rc == WEIR_PENDING) {
+    (void)complete_one(queue, WEIR_OK);
+  } else if (rc == WEIR_OK) {
+    cr_assert_eq(weir_release(lease), WEIR_OK);
+  }
+  rc = weir_pool_resize(b, 1, 2, NULL);
+  cr_assert(expected(rc), "resize answered %d", rc);
+  rc = weir_pool_wait_ready(b, FIXTURE_S, NULL);
+  cr_assert(expected(rc), "wait_ready answered %d", rc);
+}
+
+/* With all of the budget there again, either pool gets all of it in turn. */
+static void be_well(weir_h pool) {
+  weir_h lease[2];
+  for (unsigned i = 0; i < 2; i++) {
+    f.err.struct_size = sizeof f.err;
+    int rc = weir_acquire(pool, 20 * FIXTURE_S, &lease[i], &f.err);
+    if (rc == WEIR_E_FAIL) { /* the one connect that fails */
+      rc = weir_acquire(pool, 20 * FIXTURE_S, &lease[i], &f.err);
+    }
+    cr_assert_eq(rc, WEIR_OK, "%s", f.err.message);
+  }
+  for (unsigned i = 0; i < 2; i++) {
+    cr_assert_eq(weir_discard(lease[i]), WEIR_OK);
+  }
+  cr_assert_eq(weir_pool_close(pool), WEIR_OK);
+}
+
+Test(nomem, loses_no_unit_no_permit_and_no_waiter, .timeout = 100) {
+#define TROUBLE                                                           \
+  "Endpoint Max Connections=2;Max Pool Size=2;Max Concurrent Connects=2;" \
+  "Close Timeout=0;Mock Script Text=\"connect 2: fail conn network 'no'\";"
+  bool past = false;
+  uint64_t n = 1;
+  failing_alloc_install();
+  for (; n < 1000 && !past; n++) {
+    weir_h queue = 0;
+    fixture_open(&f);
+    weir_h a = fixture_pool(&f, TROUBLE "Database=a");
+    weir_h b = fixture_pool(&f, TROUBLE "Database=b");
+    cr_assert_eq(weir_queue_open(f.engine, 4, &queue, NULL), WEIR_OK);
+    failing_alloc_at(n);
+    be_in_trouble(a, b, queue);
+    past = failing_alloc_failed() == 0;
+    failing_alloc_at(0);
+    cr_assert_eq(weir_pool_clear(b), WEIR_OK);
+    cr_assert_eq(weir_pool_resize(b, 0, 2, NULL), WEIR_OK);
+    be_well(a);
+    be_well(b);
+    cr_assert_leq(fixture_counts(&f).sessions_max, 2);
+    fixture_close(&f);
+  }
+  cr_assert(past);
+  cr_assert_gt(n, 10);
+  failing_alloc_restore();
+}
