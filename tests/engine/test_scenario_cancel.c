@@ -38,7 +38,7 @@ static void expect_capacity(unsigned max) {
   cr_assert_eq(fixture_stats(pool).leased, 0);
 }
 
-/* ------------------------------------------------- 18: ended as it was granted */
+/* ---------------------------------------------- 18: ended as it was granted */
 
 enum {
   ASKED = 64,
@@ -88,7 +88,7 @@ Test(scenario, scenario_018_a_grant_to_one_who_has_ended, .timeout = 30) {
   fixture_close(&f);
 }
 
-/* ------------------------------------------------------ 19: at each step in turn */
+/* ------------------------------------------------- 19: at each step in turn */
 
 static weir_h op;
 
@@ -215,7 +215,7 @@ Test(scenario,
   fixture_close(&f);
 }
 
-/* ------------------------------------------------------- 20: while it holds one */
+/* --------------------------------------------------- 20: while it holds one */
 
 /* A return is not undone half-way: its reset goes on without its owner, who may
  * cancel what it likes. */
@@ -255,7 +255,7 @@ Test(scenario, scenario_020_cancelled_at_work, .timeout = 10) {
   fixture_close(&f);
 }
 
-/* ------------------------------------------------------ 21: and then the close */
+/* --------------------------------------------------- 21: and then the close */
 
 /* Cancelled from 5 ms before to 5 ms after its connect is done. */
 Test(scenario, scenario_021_a_close_after_a_cancelled_acquire, .timeout = 20) {
@@ -282,7 +282,7 @@ Test(scenario, scenario_021_a_close_after_a_cancelled_acquire, .timeout = 20) {
   }
 }
 
-/* --------------------------------------------- 25: a cancel that is not answered */
+/* ---------------------------------------- 25: a cancel that is not answered */
 
 enum {
   STUCK = 50
@@ -325,7 +325,7 @@ Test(scenario, scenario_025_a_cancel_has_a_limit, .timeout = 30) {
   fixture_close(&f);
 }
 
-/* ------------------------------------- 26: cancelled in the middle of several steps */
+/* ----------------------------- 26: cancelled in the middle of several steps */
 
 static int begin_snapshot(weir_h lease) {
   struct weir_error err = {.struct_size = sizeof err};
@@ -334,7 +334,8 @@ static int begin_snapshot(weir_h lease) {
 
 static void cancel_begin(const char *script, unsigned connects) {
   struct doing begin;
-  weir_h lease = (fixture_open(&f), fixture_single(&f, script, &pool));
+  fixture_open(&f);
+  weir_h lease = fixture_single(&f, script, &pool);
   doing_start(&begin, begin_snapshot, lease);
   AWAIT_COUNT(&f, hung, 1);
   cr_assert_eq(weir_cancel(lease), WEIR_OK);
@@ -350,13 +351,13 @@ static void cancel_begin(const char *script, unsigned connects) {
   fixture_close(&f);
 }
 
-/* The server does not confirm the cancellation, or the connection breaks in it. */
+/* The server does not confirm the cancellation, or the connection breaks. */
 Test(scenario, scenario_026_broken_by_a_cancel_is_not_kept, .timeout = 10) {
   cancel_begin("Mock Script Text=\"txn 1: hang; cancel: die 'broken'\"", 2);
 }
 
 /* It confirms: then it is known where the session is, and nothing of the
- * cancellation is left to the next user.  (The design keeps such a connection.) */
+ * cancellation is left to the next user.  (By design it is kept.) */
 Test(scenario, scenario_026_a_confirmed_cancel_leaves_no_error, .timeout = 10) {
   cancel_begin("Mock Script Text=\"txn 1: hang\"", 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Connects that fail or never end, dead-locks and starvation: ways in which pools
- * fail, by number. */
+/* Connects that fail or never end, dead-locks and starvation: ways in which
+ * pools fail, by number. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -57,8 +57,8 @@ Test(scenario, scenario_027_one_failure_is_told_to_all, .timeout = 20) {
   ten_hear_of_it("always");
 }
 
-/* 28: each fifth connect hangs for ever.  It ends at the limit, and its place is
- * free again. */
+/* 28: each fifth connect hangs for ever.  It ends at the limit, and its place
+ * is free again. */
 Test(scenario,
      scenario_028_a_connect_without_end_costs_no_place,
      .timeout = 30) {
@@ -89,8 +89,8 @@ Test(scenario,
   fixture_close(&f);
 }
 
-/* 31: connects fail at once.  Attempts are spaced while somebody waits, and there
- * are none once the pool has closed. */
+/* 31: connects fail at once.  Attempts are spaced while somebody waits, and
+ * there are none once the pool has closed. */
 static uint64_t attempts(const char *settings, const char *failure) {
   fixture_open_virtual(&f);
   pool = fixture_pool(&f, "%s;Mock Script Text=\"connect: %s\"", settings,
@@ -151,8 +151,8 @@ Test(scenario, scenario_032_a_faulty_driver_costs_no_place, .timeout = 20) {
   }
 }
 
-/* The same where the driver is at fault without breaking its contract: the place
- * goes to the next in line. */
+/* The same where the driver is at fault without breaking its contract: the
+ * place goes to the next in line. */
 Test(scenario, scenario_032_a_failed_allocation_costs_no_place, .timeout = 10) {
   fixture_open(&f);
   pool = fixture_pool(&f, "Max Pool Size=1;Pool Blocking Period=never;"
@@ -172,9 +172,9 @@ Test(scenario, scenario_032_a_failed_allocation_costs_no_place, .timeout = 10) {
   fixture_close(&f);
 }
 
-/* 36: there are no callbacks in this interface.  What a program does in the middle
- * of a connect is answer a request for a credential, on a thread of its own: it
- * may call anything, and holds up nobody but that connect. */
+/* 36: there are no callbacks in this interface.  What a program does in the
+ * middle of a connect is answer a request for a credential, on a thread of its
+ * own: it may call anything, and holds up nobody but that connect. */
 Test(scenario, scenario_036_a_program_may_call_back, .timeout = 10) {
   struct weir_credential_request r = {.struct_size = sizeof r};
   weir_h credential = 0;
@@ -206,8 +206,8 @@ Test(scenario, scenario_036_a_program_may_call_back, .timeout = 10) {
 }
 
 /* 37: an outage of any length, with the longest pauses that are drawn.  Callers
- * come one after the other, each for 12 s, until n attempts have failed; the pool
- * goes on trying for each. */
+ * come one after the other, each for 12 s, until n attempts have failed; the
+ * pool goes on trying for each. */
 static void outlive(unsigned n) {
   fixture_open_virtual(&f);
   virtual_clock_random(UINT64_MAX);
@@ -241,7 +241,7 @@ Test(scenario, scenario_037_recovers_within_a_pause, .timeout = 60) {
   }
 }
 
-/* Nobody has asked for a day, and nothing has been tried: the first is served. */
+/* Nobody asks for a day, and nothing is tried: the first is served. */
 Test(scenario, scenario_037_recovers_after_a_day_of_silence, .timeout = 20) {
   outlive(20);
   uint64_t begun = fixture_stats(pool).connects_begun;

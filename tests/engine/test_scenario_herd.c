@@ -79,8 +79,8 @@ Test(scenario, scenario_038_surplus_goes_without_a_refill, .timeout = 20) {
   fixture_close(&f);
 }
 
-/* 39: one that nobody needed has come back; an acquire on the empty pool opens one
- * connection, and with waiters one that is thrown away is replaced by one. */
+/* 39: one that nobody needed has come back; an acquire on the empty pool opens
+ * one.  One that is thrown away while others wait is replaced by one. */
 Test(scenario, scenario_039_one_acquire_opens_one, .timeout = 10) {
   fixture_open_virtual(&f);
   pool = fixture_pool(&f, "Max Pool Size=10;Connection Lifetime=1;"
@@ -159,8 +159,8 @@ Test(scenario, scenario_042_as_many_at_once_as_allowed, .timeout = 20) {
   open_fifty(8);
 }
 
-/* 42: a server that does not answer: a thousand callers hear of it together, not
- * one after the other. */
+/* 42: a server that does not answer: a thousand callers hear of it together,
+ * not one after the other. */
 Test(scenario, scenario_042_a_thousand_fail_together, .timeout = 20) {
   fixture_open_virtual(&f);
   pool = fixture_pool(&f, "Max Pool Size=50;Connect Timeout=3;"
