@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Deadlines against grants, and who owns a deadline: ways in which pools fail, by
- * number. */
+/* Deadlines against grants, and who owns a deadline: ways in which pools fail,
+ * by number. */
 #include <stddef.h>
 #include <string.h>
 
@@ -34,9 +34,9 @@ static void expect_two_places(void) {
 
 /* ------------------------------------------------------------- 12: blocking */
 
-/* Two connections come back in the very moment in which those who wait time out.
- * One thread moves time, another releases: each round is a race, whose orders
- * test_acquire.c has one by one. */
+/* Two connections come back in the very moment in which those who wait time
+ * out. One thread moves time, another releases: each round is a race, whose
+ * orders test_acquire.c has one by one. */
 enum {
   WAITERS = 8,
   RACES = 50
@@ -112,7 +112,7 @@ Test(scenario, scenario_014_a_wrapper_gives_up_too_late, .timeout = 10) {
   fixture_close(&f);
 }
 
-/* ------------------------------------------------------------ 16: no time left */
+/* --------------------------------------------------------- 16: no time left */
 
 /* Two thousand callers, each of whom asks again when it has been served or is
  * late; a connect takes 50 ms, a lease 20 ms, the limit is 1 s. */
@@ -223,7 +223,7 @@ Test(scenario, scenario_016_a_late_connect_serves_the_next, .timeout = 10) {
 /* --------------------------------------------------------- 17: one deadline */
 
 /* The acquire meets a connection whose reset hangs, and then a connect that
- * hangs.  (No look at an idle connection waits: test_acquire.c has dead ones.) */
+ * hangs.  (No look at an idle connection waits: test_acquire.c has those.) */
 Test(scenario, scenario_017_one_deadline_covers_all, .timeout = 10) {
   struct acquirer a;
   fixture_open_virtual(&f);

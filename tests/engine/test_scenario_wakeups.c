@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lost wake-ups, stranded waiters, fairness: ways in which pools fail, by number. */
+/* Lost wake-ups, stranded waiters, fairness: ways in which pools fail, by
+ * number. */
 #include <stddef.h>
 #include <string.h>
 
@@ -104,8 +105,9 @@ Test(scenario, scenario_002_lifetime_is_over, .timeout = 20) {
   spoil("Connection Lifetime=1;Lifetime Jitter=0", "count 1", 2 * S);
 }
 
-/* 4: the first waiter is granted the connection and goes before it has taken it.
- * A cancellation after the grant does not undo it, so what leaves is its queue. */
+/* 4: the first waiter is granted the connection and goes before it has taken
+ * it. A cancellation after the grant does not undo it, so what leaves is its
+ * queue. */
 Test(scenario, scenario_004_a_granted_waiter_leaves, .timeout = 10) {
   fixture_open(&f);
   weir_h lease = fixture_single(&f, "", &pool);
@@ -149,9 +151,10 @@ Test(scenario, scenario_004_a_waiter_with_a_place_leaves, .timeout = 10) {
   fixture_close(&f);
 }
 
-/* 6: ten connections and ten callers for each of them, every hold as long as the
- * next: nobody waits longer than its place in line says, in virtual time, where
- * the mean wait is 90 ms.  Each of the hundred asks again at once, five times. */
+/* 6: ten connections and ten callers for each of them, every hold as long as
+ * the next: nobody waits longer than its place in line says, in virtual time,
+ * where the mean wait is 90 ms.  Each of the hundred asks again at once, five
+ * times. */
 enum {
   CALLERS = 100,
   PLACES = 10,
@@ -203,8 +206,8 @@ Test(scenario, scenario_006_newcomers_do_not_overtake, .timeout = 20) {
   fixture_close(&f);
 }
 
-/* 8: the server is gone for forty attempts, nobody new comes, and the pauses are
- * the longest that are drawn (10 s). */
+/* 8: the server is gone for forty attempts, nobody new comes, and the pauses
+ * are the longest that are drawn (10 s). */
 Test(scenario, scenario_008_tries_on_while_callers_wait, .timeout = 20) {
   fixture_open_virtual(&f);
   virtual_clock_random(UINT64_MAX);

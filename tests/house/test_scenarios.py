@@ -15,7 +15,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Ways in which pools and TDS drivers fail in the field (S), by chapter, and
 # reports of other drivers' users (R).
 NEEDED = (
-    ["S30", "S33"]                                      # D  creation, starvation
+    [f"S{n}" for n in (1, 2, 4, 6, 8, 11)]              # A  lost wake-ups
+    + [f"S{n}" for n in (12, 14, 16, 17)]               # B  deadlines
+    + [f"S{n}" for n in (18, 19, 20, 21, 25, 26)]       # C  cancellation
+    + [f"S{n}" for n in (27, 28, 30, 31, 32, 33, 36, 37)] # D  creation
+    + [f"S{n}" for n in (38, 39, 42)]                   # E  thundering herds
     + [f"S{n}" for n in (53, 56, 58, 59)]               # H, I maximum, minimum
     + [f"S{n}" for n in (63, 64, 65)]                   # J  idle trimming
     + [f"S{n}" for n in (67, 68)]                       # K  lifetime
