@@ -20,17 +20,23 @@ NEEDED = (
     + [f"S{n}" for n in (18, 19, 20, 21, 25, 26)]       # C  cancellation
     + [f"S{n}" for n in (27, 28, 30, 31, 32, 33, 36, 37)] # D  creation
     + [f"S{n}" for n in (38, 39, 42)]                   # E  thundering herds
-    + [f"S{n}" for n in (53, 56, 58, 59)]               # H, I maximum, minimum
+    + [f"S{n}" for n in (43, 44, 45)]                   # F  blocking period
+    + [f"S{n}" for n in (47, 49, 50)]                   # G  clear
+    + [f"S{n}" for n in (52, 53, 56, 57)]               # H  maximum
+    + [f"S{n}" for n in (58, 59, 61)]                   # I  minimum
     + [f"S{n}" for n in (63, 64, 65)]                   # J  idle trimming
     + [f"S{n}" for n in (67, 68)]                       # K  lifetime
-    + [f"S{n}" for n in (73, 78, 85)]                   # L, M stale, validation
+    + [f"S{n}" for n in (73, 78)]                       # L  stale
+    + [f"S{n}" for n in (81, 82, 84, 85)]               # M  half-open, probes
     + [f"S{n}" for n in (115, 116, 119, 120)]           # R  counters
+    + [f"S{n}" for n in (121, 122, 123, 126)]           # S  pool key
+    + [f"S{n}" for n in (135, 136, 138)]                # V  async, names
     + [f"S{n}" for n in (159, 160)]                     # Z  connection strings
     + [f"S{n}" for n in (162, 164, 165, 166, 169)]      # AA packet boundaries
     + [f"S{n}" for n in (170, 172, 174, 176, 177, 178)] # BB attention
     + [f"S{n}" for n in (179, 181, 183, 185, 186)]      # CC routing, TLS
     + ["S187"]                                          # DD big results
-    + ["S189"]                                          # EE clock jumps
+    + [f"S{n}" for n in (189, 191, 193)]                # EE clock, overflow
     + [f"S{n}" for n in (194, 197)]                     # FF truthful errors
     + [f"R{n}" for n in range(1, 36)])
 
