@@ -329,4 +329,3 @@
  1,
  0,
  "Age at which a lease is reported; 0 is never."},
-/* clang-format on */

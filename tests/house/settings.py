@@ -70,7 +70,7 @@ def data(rows):
         parts[5:5] = ["1" if row[f] == "yes" else "0"
                       for f in ("changeable", "built")]
         text += "{" + ",\n ".join(parts) + "},\n"
-    return text + "/* clang-format on */\n"
+    return text
 
 
 def table(rows):

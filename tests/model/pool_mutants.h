@@ -2,91 +2,145 @@
 /* pool_mutants.h - what can be got wrong: MUTANT(name, the run it must show in, the step
  * it breaks, what).
  * Each is one line of the engine left out, moved or weakened. */
-MUTANT(NO_REREAD, core_late, "reread_q", "a release does not read Q again after publishing")
-MUTANT(SCAN_BEFORE_QUEUE, core_late,
+MUTANT(NO_REREAD,
+       core_late,
+       "reread_q",
+       "a release does not read Q again after publishing")
+MUTANT(SCAN_BEFORE_QUEUE,
+       core_late,
        "enqueue",
        "a waiter looks for an idle slot before it is in line")
-MUTANT(FLAG_AFTER_SCAN, core_late, "enqueue", "a waiter sets WAITERS after it has looked")
-MUTANT(BIT_NOT_LOOKED_AT, core_two,
+MUTANT(FLAG_AFTER_SCAN,
+       core_late,
+       "enqueue",
+       "a waiter sets WAITERS after it has looked")
+MUTANT(BIT_NOT_LOOKED_AT,
+       core_two,
        "tidy_look",
        "a bit is cleared and its slot not looked at again")
-MUTANT(BIT_UNTENDED, core_try,
+MUTANT(BIT_UNTENDED,
+       core_try,
        "tidy_tend",
        "a bit was away for a moment and nobody looks for those who missed it")
-MUTANT(TIME_OUT_DROPS_GRANT, grow_late,
+MUTANT(TIME_OUT_DROPS_GRANT,
+       grow_late,
        "leave",
        "one who times out does not ask whether he was served")
-MUTANT(LEASE_KEPT, core_again, "hand_cas", "a connection is handed over under its old lease")
-MUTANT(NOTED_AFTER_STORE, core_late,
+MUTANT(LEASE_KEPT,
+       core_again,
+       "hand_cas",
+       "a connection is handed over under its old lease")
+MUTANT(NOTED_AFTER_STORE,
+       core_late,
        "grant_store",
        "the one to be woken is read from his node after it was decided")
 MUTANT(NO_WAKE, core_late, "flush", "one who was served is not woken")
-MUTANT(SLEEP_BEFORE_LOOK, core_late,
+MUTANT(SLEEP_BEFORE_LOOK,
+       core_late,
        "sleep_word",
        "a sleeper reads its state before the wake word")
-MUTANT(FLAG_CLEARED_EARLY, core,
+MUTANT(FLAG_CLEARED_EARLY,
+       core,
        "hand_flag",
        "a release that serves one clears WAITERS though others wait")
-MUTANT(FLAG_KEPT, core_late, "leave", "the last to leave the line leaves WAITERS set")
+MUTANT(FLAG_KEPT,
+       core_late,
+       "leave",
+       "the last to leave the line leaves WAITERS set")
 MUTANT(DOOM_UNSEEN,
        core_clear_reset,
        "opened_word",
        "what was doomed while it was opened or reset becomes idle")
-MUTANT(DOOM_BLIND, core_clear_reset,
+MUTANT(DOOM_BLIND,
+       core_clear_reset,
        "hand_cas",
        "a release hands over a word without looking whether it was doomed")
-MUTANT(STAMP_AT_END, grow_clear,
+MUTANT(STAMP_AT_END,
+       grow_clear,
        "publish_idle",
        "the generation is stamped when a connect ends, not when it begins")
-MUTANT(NO_DOOM, core_clear_reset, "doom_cas", "a clear closes idle ones and dooms nobody")
-MUTANT(PERMIT_AFTER_WAKE, grow_fill,
+MUTANT(NO_DOOM,
+       core_clear_reset,
+       "doom_cas",
+       "a clear closes idle ones and dooms nobody")
+MUTANT(PERMIT_AFTER_WAKE,
+       grow_fill,
        "permit_back",
        "a connect's permit comes back after the dispatch")
-MUTANT(PERMIT_SILENT, grow_slow,
+MUTANT(PERMIT_SILENT,
+       grow_slow,
        "retire_count",
        "a failed connect gives its permit back and wakes nobody")
-MUTANT(PLACE_SILENT, core_clear_reset, "emptied_lock", "a place that is empty again wakes nobody")
-MUTANT(PLACE_EARLY, core_clear_reset,
+MUTANT(PLACE_SILENT,
+       core_clear_reset,
+       "emptied_lock",
+       "a place that is empty again wakes nobody")
+MUTANT(PLACE_EARLY,
+       core_clear_reset,
        "retire_count",
        "a place counts as empty before its session is closed")
-MUTANT(RESULT_LOST, grow_handed,
+MUTANT(RESULT_LOST,
+       grow_handed,
        "lost_word",
        "a caller that was served leaves what it opened to nobody")
-MUTANT(CONNECT_DROPPED, grow_handed,
+MUTANT(CONNECT_DROPPED,
+       grow_handed,
        "stopped",
        "a caller that was served forgets the connect it drove")
-MUTANT(TAKES_BOTH, grow_handed,
+MUTANT(TAKES_BOTH,
+       grow_handed,
        "own_lock",
        "a caller takes what it opened although it was served")
-MUTANT(PLACE_FORGOTTEN, grow_handed,
+MUTANT(PLACE_FORGOTTEN,
+       grow_handed,
        "drop_cas",
        "one told to open and served before keeps the place")
-MUTANT(NO_PATIENCE_TIMER, grow_hang,
+MUTANT(NO_PATIENCE_TIMER,
+       grow_hang,
        "growth_ask",
        "waiters count on a connect and nobody looks when patience ends")
-MUTANT(TEND_LOOKS_LATE, grow_hang,
+MUTANT(TEND_LOOKS_LATE,
+       grow_hang,
        "tend_patience",
        "a tending reads its clock after it has dispatched")
 MUTANT(RESUME_SILENT, pause_idle, "resume", "a resume serves nobody")
-MUTANT(PAUSE_GRANTS, pause_idle, "publish_lock", "a release serves waiters of a paused pool")
-MUTANT(PAUSE_OPENS, pause_cold, "own_lock", "a caller takes what it opened in a paused pool")
-MUTANT(SHUT_UNSEEN, core_revoke,
+MUTANT(PAUSE_GRANTS,
+       pause_idle,
+       "publish_lock",
+       "a release serves waiters of a paused pool")
+MUTANT(PAUSE_OPENS,
+       pause_cold,
+       "own_lock",
+       "a caller takes what it opened in a paused pool")
+MUTANT(SHUT_UNSEEN,
+       core_revoke,
        "reread_closed",
        "one who claimed beside a shutdown does not look")
-MUTANT(REREAD_UNCLOSED, core_shut,
+MUTANT(REREAD_UNCLOSED,
+       core_shut,
        "reread_q",
        "what becomes idle beside a clear or shutdown stays")
-MUTANT(CANCEL_UNLISTED, core_cancel,
+MUTANT(CANCEL_UNLISTED,
+       core_cancel,
        "cancel",
        "a cancellation decides a node and leaves it in line")
-MUTANT(TRY_TWICE, bound_twice, "try_lock", "a second one is woken to try while one is trying")
-MUTANT(TRY_NOT_PASSED_ON, bound_pass,
+MUTANT(TRY_TWICE,
+       bound_twice,
+       "try_lock",
+       "a second one is woken to try while one is trying")
+MUTANT(TRY_NOT_PASSED_ON,
+       bound_pass,
        "leave",
        "one who swallowed a wake and leaves does not pass it on")
-MUTANT(TRY_CLEARED_LATE, bound,
+MUTANT(TRY_CLEARED_LATE,
+       bound,
        "try_scan",
        "one who tries says that he is done after he has looked")
-MUTANT(TRY_NO_REREAD, bound,
+MUTANT(TRY_NO_REREAD,
+       bound,
        "reread_q",
        "under bounded a release does not read Q again")
-MUTANT(NO_BOUND, bound_over, "publish_q", "the bound passes and nothing is handed over")
+MUTANT(NO_BOUND,
+       bound_over,
+       "publish_q",
+       "the bound passes and nothing is handed over")
