@@ -47,7 +47,10 @@ static bool time_is_virtual(void) {
 #endif
 }
 
-/* Sets the uv_timer to the earliest deadline if that has changed. */
+/* Sets the uv_timer to the earliest deadline if that has changed.  One that has
+ * passed gets a wake-up instead: a uv_timer that its own callback sets to now fires
+ * again before libuv looks at anything else, and tasks and descriptors starve if
+ * that goes on. */
 static void arm(struct weir__loop *l) {
   uint64_t at = weir__reactor_earliest(l->reactor);
   if (time_is_virtual()) {
@@ -59,13 +62,17 @@ static void arm(struct weir__loop *l) {
   if (at == l->armed) {
     return;
   }
-  l->armed = at;
-  if (at == WEIR_NEVER) {
+  uint64_t ms = ms_until(at);
+  l->armed = ms == 0 ? WEIR_NEVER : at;
+  if (l->armed == WEIR_NEVER) {
     (void)uv_timer_stop(&l->timer);
-    return;
+  } else {
+    uv_update_time(&l->uv);
+    (void)uv_timer_start(&l->timer, on_timer, ms, 0);
   }
-  uv_update_time(&l->uv);
-  (void)uv_timer_start(&l->timer, on_timer, ms_until(at), 0);
+  if (ms == 0) {
+    (void)uv_async_send(&l->wake);
+  }
 }
 
 /* Each callback of the loop ends with this. */

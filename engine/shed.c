@@ -97,7 +97,9 @@ void weir__shed_served_locked(struct weir__pool *pool,
 }
 
 /* The whole line, because one who waits for ever may be its head.  Returns when the
- * next is due; one that is due and may stay is looked at again after its limit. */
+ * next is due; one that is due and may stay is looked at again after its limit.
+ * Those whose time-out has passed find out by themselves: looking at one of 20 us
+ * again and again would keep the reactor from it. */
 static uint64_t scan(struct weir__pool *pool,
                      uint64_t now,
                      struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
@@ -109,15 +111,18 @@ static uint64_t scan(struct weir__pool *pool,
     struct weir__waiter *next = w->next;
     uint64_t span = span_of(w);
     uint64_t at = weir__codel_stuck_at(codel, w->since, span);
-    if (at <= now && full && now < w->deadline) {
+    if (now >= w->deadline) {
+      at = WEIR_NEVER;
+    } else if (at <= now && full) {
       if (!has_room(wakes, refused++)) {
         return now;
       }
       refuse(pool, w, wakes);
-    } else {
-      at = at <= now ? weir__clock_add(now, weir__codel_limit(span) + 1) : at;
-      next_look = at < next_look ? at : next_look;
+      at = WEIR_NEVER;
+    } else if (at <= now) {
+      at = weir__clock_add(now, weir__codel_limit(span) + 1);
     }
+    next_look = at < next_look ? at : next_look;
     w = next;
   }
   return next_look;

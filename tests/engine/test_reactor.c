@@ -273,6 +273,18 @@ Test(reactor,
   weir__reactor_stop(r);
 }
 
+/* Whose deadline has always passed before the loop can wait for it. */
+Test(reactor, runs_tasks_beside_a_timer_that_is_always_due, .timeout = 5) {
+  struct weir__reactor *r = start();
+  struct alarm greedy = {.number = 1, .again = 1 << 30};
+  order_limit = 8;
+  set(r, &greedy, 1);
+  for (int i = 0; i < 10; i++) {
+    on_reactor(r, nothing, NULL);
+  }
+  weir__reactor_stop(r);
+}
+
 Test(reactor, fires_in_real_time_and_never_early, .timeout = 5) {
   struct weir__reactor *r = start();
   sem_t done;

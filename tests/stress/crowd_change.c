@@ -14,18 +14,21 @@ static const char *const conninfos[][CROWD_POOLS] = {
             "Keepalive Interval=5 ms;Mock Script Text=\"ping every 17: die;"
             "health every 211: dead;reset every 97: fail conn network 'r';"
             "connect every 41: hang\"",
-     COMMON "Mock Server=b;Pool Blocking Period=always;Connect Rate=200;"
+     COMMON "Mock Server=b;Pool Handoff=direct;Pool Blocking "
+            "Period=always;Connect Rate=200;"
             "Connect Burst=4;Mock Script Text=\"connect every 9: fail endpoint "
             "network 'refused';exec every 97: die\"",
-     COMMON "Mock Server=c;Queue Policy=codel;Max Waiters=20;Min Idle=1;"
+     COMMON "Mock Server=c;Handoff Bound=50us;Queue Policy=codel;Max "
+            "Waiters=20;Min Idle=1;"
             "Connection Reset=verified;Mock Script Text=\"connect every 23: "
             "fail config auth 'no';connect every 7: delay 3ms\"",
      COMMON "Mock Server=a;Database=last;Max Pool Size=2"},
     {COMMON "Mock Server=a;Endpoint Max Connections=8;Pool Blocking "
             "Period=never;Mock Script Text=\"connect every 5: delay 2ms;"
             "connect every 31: fail endpoint network 'refused'\"",
-     COMMON "Mock Server=a;Database=b;Endpoint Max Connections=8;"
-            "Connection Lifetime=20 ms;Connection Idle Timeout=10 ms",
+     COMMON
+     "Mock Server=a;Database=b;Pool Handoff=direct;Endpoint Max Connections=8;"
+     "Connection Lifetime=20 ms;Connection Idle Timeout=10 ms",
      COMMON "Mock Server=c;Max Concurrent Connects=1;Max Uses=5;Probe "
             "Window=0;Min Pool Size=3;Mock Script Text=\"exec every 61: die;"
             "health every 31: dead;logout every 5: hang\"",
@@ -50,7 +53,9 @@ static const char *const changes[] = {
     "Keepalive Interval=0;Connect Rate=500;Connect Burst=2",
     "Connect Rate=0;Connect Burst=9",
     "Endpoint Max Connections=3",
-    "Endpoint Max Connections=0"};
+    "Handoff Bound=0",
+    "Handoff Bound=20us",
+    "Endpoint Max Connections=0;Handoff Bound=1 ms"};
 
 static const char calm[] =
     "Max Waiters=0;Connect Timeout=400 ms;Command Timeout=300 ms;Max Uses=0;"

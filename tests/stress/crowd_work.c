@@ -227,6 +227,10 @@ void *crowd_call(void *random) {
 
 /* What each pool says of itself, in the time-out of one more acquire. */
 _Noreturn static void forgotten(void) {
+  static _Atomic int told;
+  while (atomic_exchange(&told, 1) != 0) {
+    stress_pause(STRESS_S); /* another taker is telling */
+  }
   (void)fprintf(stderr, "seed %ld, %u callers, %lld out\n", crowd.seed,
                 atomic_load(&crowd.callers),
                 (long long)atomic_load(&crowd.out));
