@@ -19,9 +19,9 @@ static weir_h pool;
 static struct acquirer many[10];
 
 /* 1: the caller has found nothing idle and is not in line when the connection
- * comes back. */
+ * comes back.  Time stands still: no timer comes to its help. */
 Test(scenario, scenario_001_a_return_before_the_line, .timeout = 10) {
-  fixture_open(&f);
+  fixture_open_virtual(&f);
   gates_install();
   weir_h lease = fixture_single(&f, "", &pool);
   gate_hold("waiter.enqueue");
