@@ -320,10 +320,21 @@ static void denied(struct weir__pool *pool,
   }
 }
 
+/* What was idle has gone, and the one who was woken to take it has yet to find
+ * out.  It is awake and dispatches when it has looked; a place that was given away
+ * before that would go past it. */
+static bool trier_is_misled(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  uint32_t generation = weir__q_generation(weir__load_seq_u64(&pool->q));
+  return pool->waiting.trier != NULL && !weir__idle_any(pool, generation);
+}
+
 static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu) {
   uint64_t now = weir__clock_now();
-  pool->growth.wants = false;
+  pool->growth.wants = trier_is_misled(pool);
+  if (pool->growth.wants) {
+    return;
+  }
   collect_samples(pool);
   while (pool->waiting.first != NULL && weir__wakes_room(wakes)) {
     uint32_t leased = pool->n_open - pool->n_connecting - pool->n_closing;

@@ -50,10 +50,11 @@ Test(acquire, serves_a_hundred_waiters_as_they_came, .timeout = 30) {
   fixture_close(&f);
 }
 
-/* Scenario 6: the owner returns and borrows again in one go; who waited wins. */
+/* Scenario 6: the owner returns and borrows again in one go; who waited wins.  With
+ * Pool Handoff=bounded it does so once it has waited for the bound. */
 Test(acquire, lets_no_newcomer_overtake, .timeout = 10) {
   fixture_open(&f);
-  weir_h pool = fixture_pool(&f, "Max Pool Size=1");
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1;Pool Handoff=direct");
   weir_h lease = fixture_acquire(&f, pool);
   weir_h again = 0;
   acquirer_start(&many[0], pool, WEIR_TIMEOUT_NEVER);
