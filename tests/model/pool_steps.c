@@ -158,8 +158,9 @@ static bool make_time(struct run *r) {
     p->unclaimed = 0; /* patience always ends */
     return true;
   }
+  /* From when releases can see that somebody is in line. */
   if (r->alt == 1 && r->setup->bounded && p->waiting.n != 0 &&
-      p->threads[p->waiting.at[0]].overdue == 0) {
+      p->waiters != 0 && p->threads[p->waiting.at[0]].overdue == 0) {
     p->threads[p->waiting.at[0]].overdue = 1;
     p->due = p->due == DUE_LATER ? DUE_NOW : p->due;
     r->move->passes_time = true;
