@@ -166,6 +166,7 @@ static int enqueue(struct weir__pool *pool, struct weir__waiter *w) {
 /* Leaves the line.  False: the node was decided meanwhile. */
 static bool leave(struct weir__pool *pool, struct weir__waiter *w) {
   struct weir__wakes wakes = {.n_asleep = 0};
+  WEIR_POINT("waiter.leave", w);
   weir__mutex_lock(&pool->mu);
   bool left = weir__dispatch_leave_locked(pool, w, &wakes);
   pool->timeouts += left;

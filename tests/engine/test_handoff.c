@@ -216,23 +216,62 @@ Test(handoff, a_grant_to_the_one_who_tries_wakes_the_next, .timeout = 10) {
   shut_pool();
 }
 
-/* The second waiter has what the first, whose time is over, was woken for. */
+/* Its time is over before it gets to the look; the look was due to it and is good:
+ * exactly one of both, and it is the look. */
+Test(handoff, who_looks_late_has_it_all_the_same, .timeout = 10) {
+  open_pool("Max Pool Size=1");
+  weir_h lease = fixture_acquire(&f, pool);
+  line_up(0, FIXTURE_S);
+  line_up(1, WEIR_TIMEOUT_NEVER);
+  wake_the_first(lease);
+  fixture_advance(&f, (uint64_t)FIXTURE_S);
+  gate_open("waiter.try");
+  cr_assert_eq(acquirer_join(&waiter[0]), WEIR_OK);
+  cr_assert_eq(weir_release(waiter[0].lease), WEIR_OK);
+  cr_assert_eq(acquirer_join(&waiter[1]), WEIR_OK);
+  cr_assert_eq(fixture_stats(pool).timeouts, 0);
+  shut_pool();
+}
+
+/* The first has seen that its time is over, and that it only waits; then it is
+ * told to try; then it leaves.  The second has what the first was woken for. */
 Test(handoff, who_times_out_passes_the_try_on, .timeout = 10) {
   open_pool("Max Pool Size=1");
   weir_h lease = fixture_acquire(&f, pool);
-  gate_hold("waiter.park");
-  line_up(0, FIXTURE_S);
-  cr_assert_eq(gate_wait_reached("waiter.park", 1), 0);
+  gate_hold("waiter.leave");
+  line_up(0, FIXTURE_MS);
   line_up(1, WEIR_TIMEOUT_NEVER);
-  cr_assert_eq(gate_wait_reached("waiter.park", 2), 0);
+  cr_assert_eq(virtual_clock_wait_parked(2), 0);
+  fixture_advance(&f, (uint64_t)FIXTURE_MS);
+  cr_assert_eq(gate_wait_reached("waiter.leave", 1), 0);
+  gate_hold("waiter.try");
   cr_assert_eq(weir_release(lease), WEIR_OK);
-  fixture_advance(&f, (uint64_t)FIXTURE_S);
-  gate_open("waiter.park");
-  int rc = acquirer_join(&waiter[0]);
-  cr_assert(rc == WEIR_OK || rc == WEIR_E_TIMEOUT);
-  if (rc == WEIR_OK) {
-    cr_assert_eq(weir_release(waiter[0].lease), WEIR_OK);
-  }
+  cr_assert_eq(gate_reached("waiter.try"), 0); /* the first is the one to try */
+  gate_open("waiter.leave");
+  cr_assert_eq(acquirer_join(&waiter[0]), WEIR_E_TIMEOUT);
+  cr_assert_eq(gate_wait_reached("waiter.try", 1), 0);
+  cr_assert_eq(fixture_stats(pool).idle, 1);
+  gate_open("waiter.try");
+  cr_assert_eq(acquirer_join(&waiter[1]), WEIR_OK);
+  cr_assert_eq(fixture_stats(pool).timeouts, 1);
+  shut_pool();
+}
+
+/* Refused while it is on its way: it came with a second, has stood for more than
+ * half of that, and nobody was served meanwhile. */
+Test(handoff, who_is_refused_passes_the_try_on, .timeout = 10) {
+  open_pool("Max Pool Size=1;Queue Policy=codel");
+  weir_h lease = fixture_acquire(&f, pool);
+  line_up(0, FIXTURE_S);
+  line_up(1, WEIR_TIMEOUT_NEVER);
+  wake_the_first(lease);
+  fixture_sync(&f);
+  fixture_advance(&f, UINT64_C(600) * (uint64_t)FIXTURE_MS);
+  AWAIT_STAT(pool, overloaded, 1);
+  cr_assert_eq(gate_wait_reached("waiter.try", 2), 0);
+  cr_assert_eq(fixture_stats(pool).idle, 1);
+  gate_open("waiter.try");
+  cr_assert_eq(acquirer_join(&waiter[0]), WEIR_E_OVERLOADED);
   cr_assert_eq(acquirer_join(&waiter[1]), WEIR_OK);
   shut_pool();
 }

@@ -53,9 +53,17 @@ struct slot {
 
 enum waiter_state {
   WAITING,
+  TRYING, /* as WAITING, and woken to look (bounded) */
   DRIVING,
   GRANTED,
   FAILED
+};
+
+/* pool->due: nobody is in line; a time to come; at once, or a time gone by. */
+enum due {
+  DUE_NEVER,
+  DUE_LATER,
+  DUE_NOW
 };
 
 /* What a caller is doing, for the invariants. */
@@ -108,10 +116,14 @@ struct thread {
   uint8_t place; /* to be opened by this caller */
   uint8_t granted;
   struct word granted_word;
-  uint8_t woken;   /* the wake word has changed since it was read */
-  uint8_t kicked;  /* the eventfd can be read */
-  uint8_t expired; /* its deadline has passed */
-  uint8_t trying;  /* woken to try its luck (bounded) */
+  uint8_t woken;     /* the wake word has changed since it was read */
+  uint8_t kicked;    /* the eventfd can be read */
+  uint8_t expired;   /* its deadline has passed */
+  uint8_t overdue;   /* it has waited for the bound (bounded) */
+  uint8_t peek;      /* the search only asks whether one is idle */
+  uint8_t tried;     /* what was done served the one who was to try */
+  uint8_t restored;  /* put back in line, and due not kept yet */
+  uint8_t connected; /* what becomes idle was a connect */
 };
 
 struct list {
@@ -125,6 +137,7 @@ struct pool {
   uint8_t waiters, paused, closed, q_generation;
   uint8_t q_trying; /* bounded: somebody woken is about to try */
   uint8_t trier;    /* who; guarded by the mutex */
+  uint8_t due;      /* when a release hands over: written under the mutex */
   uint8_t bits, empties;
   uint8_t hints[THREADS]; /* index + 1 */
   uint8_t mutex;
@@ -139,11 +152,10 @@ struct pool {
   /* What may still go wrong in this run. */
   uint8_t refusals, overruns, rotten;
   /* For the invariants. */
-  uint8_t revoked;      /* a shutdown has taken every lease */
-  uint8_t cleared;      /* generation of the last clear that has returned */
-  uint8_t script;       /* position of the operator */
-  uint8_t bound_passed; /* bounded: the head has waited long enough */
-  uint8_t overtakes;    /* of the head since then */
+  uint8_t revoked;   /* a shutdown has taken every lease */
+  uint8_t cleared;   /* generation of the last clear that has returned */
+  uint8_t script;    /* position of the operator */
+  uint8_t overtakes; /* bounded: of the head since it is overdue */
   /* A handle that two threads know, and whether its lease has ended. */
   uint8_t handle_slot, handle_lease, handle_over;
   struct thread threads[THREADS];
@@ -167,6 +179,7 @@ enum action {
   ACT_PAUSE,
   ACT_RESUME,
   ACT_CANCEL, /* of caller 0 */
+  ACT_SHED,   /* caller 0 is refused by Queue Discipline */
   ACT_SHUT,
   ACT_REVOKE,
   ACT_RELEASE_AGAIN /* of whatever caller 0 has leased */
@@ -253,6 +266,14 @@ static inline bool call(struct run *r,
 bool end_locked(struct run *r, enum step_number after);
 bool serve_locked(struct run *r, enum step_number after);
 
+/* In line without a connect of its own. */
+static inline bool waits(const struct thread *t) {
+  return t->state == WAITING || t->state == TRYING;
+}
+
+/* What `due` is to be. */
+uint8_t due_now(const struct pool *p, const struct setup *setup);
+
 static inline bool is(const struct run *r, enum mutant mutant) {
   return r->mutant == mutant;
 }
@@ -280,6 +301,8 @@ bool swap(struct run *r, uint8_t slot, struct word to);
 void put_last(struct list *list, uint8_t who);
 void put_first(struct list *list, uint8_t who);
 bool take_out(struct list *list, uint8_t who);
+
+void note_overtake(struct run *r);
 
 /* Out of its list, whichever it is in. */
 void unlist(struct pool *p, uint8_t who);

@@ -25,9 +25,7 @@ bool step_took(struct run *r) {
     bool leaves = r->setup->impatient && r->me == 0;
     return leaves ? end_cycle(r) : go(r, STEP_enqueue);
   }
-  if (r->p->bound_passed != 0 && heir_of(r) != NOBODY) {
-    r->p->overtakes++;
-  }
+  note_overtake(r);
   return go(r, STEP_reread_closed);
 }
 
@@ -69,6 +67,7 @@ bool step_enqueue(struct run *r) {
   }
   t->live = 1;
   t->state = WAITING;
+  t->overdue = 0;
   if (is(r, SCAN_BEFORE_QUEUE)) {
     t->mine = 1;
     then(r, STEP_queued);
@@ -86,7 +85,7 @@ bool step_queued(struct run *r) {
   }
   then(r, STEP_sleep_word);
   then(r, STEP_unlock_flush);
-  then(r, STEP_serve);
+  then(r, STEP_look);
   return go(r, is(r, FLAG_AFTER_SCAN) ? STEP_serve_only : STEP_flag);
 }
 
@@ -111,13 +110,10 @@ bool step_sleep_late(struct run *r) {
 
 bool step_sleep_state(struct run *r) {
   const struct thread *t = r->t;
-  if (t->state != WAITING) {
-    return go(r, STEP_decided);
-  }
-  if (t->trying != 0) {
+  if (t->state == TRYING) {
     return go(r, STEP_try_begin);
   }
-  return go(r, STEP_park);
+  return go(r, t->state != WAITING ? STEP_decided : STEP_park);
 }
 
 bool step_park(struct run *r) {
@@ -125,7 +121,15 @@ bool step_park(struct run *r) {
   if (t->woken != 0) {
     return go(r, STEP_sleep_word);
   }
-  return t->expired != 0 && go(r, STEP_leave);
+  return t->expired != 0 &&
+         go(r, r->setup->bounded ? STEP_sleep_over : STEP_leave);
+}
+
+/* Its time is over; leave() looks once more, with the mutex. */
+bool step_sleep_over(struct run *r) {
+  return go(r, r->t->state == TRYING    ? STEP_try_begin
+               : r->t->state == WAITING ? STEP_leave
+                                        : STEP_decided);
 }
 
 bool step_leave(struct run *r) {
@@ -133,12 +137,20 @@ bool step_leave(struct run *r) {
   if (!lock(r)) {
     return false;
   }
-  if (t->state != WAITING && !is(r, TIME_OUT_DROPS_GRANT)) {
+  if (!waits(t) && !is(r, TIME_OUT_DROPS_GRANT)) {
     unlock(r);
     return go(r, STEP_decided);
   }
+  bool tried = r->p->trier == r->me;
   unlist(r->p, r->me);
   t->live = 0;
+  if (tried && is(r, TRYING_KEPT_LATE)) {
+    t->tried = 1;
+    return end_locked(r, STEP_left);
+  }
+  if (tried && !is(r, TRY_NOT_PASSED_ON)) {
+    return serve_locked(r, STEP_left);
+  }
   if (is(r, FLAG_KEPT)) {
     return call(r, STEP_unlock_flush, STEP_left);
   }
@@ -151,7 +163,7 @@ bool step_left(struct run *r) {
 
 bool step_decided(struct run *r) {
   struct thread *t = r->t;
-  if (t->state == WAITING) {
+  if (waits(t)) {
     return go(r, STEP_sleep_word);
   }
   if (t->state == DRIVING) {

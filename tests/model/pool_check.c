@@ -67,20 +67,30 @@ static bool is_listed(const struct list *list, uint8_t who) {
 }
 
 /* Holds whenever the mutex is free. */
-static const char *check_lists(const struct pool *p) {
+static const char *check_lists(const struct pool *p, const struct setup *set) {
   if ((p->waiters != 0) != (p->waiting.n + p->driving.n != 0)) {
     return "WAITERS is not as the lists are, and the mutex is free (I4)";
   }
+  if ((p->q_trying != 0) != (p->trier != NOBODY)) {
+    return "TRYING is set and nobody is to try, and the mutex is free (I4)";
+  }
+  bool kept = true;
+  for (uint8_t i = 0; i < REACTOR; i++) {
+    kept = kept && p->threads[i].restored == 0;
+  }
+  if (kept && p->due != due_now(p, set)) {
+    return "due is not as the line is, and the mutex is free (I4)";
+  }
   for (uint8_t i = 0; i < REACTOR; i++) {
     const struct thread *t = &p->threads[i];
-    bool waits = is_listed(&p->waiting, i);
+    bool listed = is_listed(&p->waiting, i);
     bool drives = is_listed(&p->driving, i);
-    if ((waits || drives) && t->live == 0) {
+    if ((listed || drives) && t->live == 0) {
       return "a node is in line whose caller has gone (P4)";
     }
-    if (t->live != 0 && ((waits != (t->state == WAITING && !t->mine &&
-                                    t->pc != STEP_requeue_lock)) ||
-                         drives != (t->state == DRIVING))) {
+    if (t->live != 0 &&
+        ((listed != (waits(t) && !t->mine && t->pc != STEP_requeue_lock)) ||
+         drives != (t->state == DRIVING))) {
       return "a node is not in the list of its state";
     }
   }
@@ -90,7 +100,6 @@ static const char *check_lists(const struct pool *p) {
 const char *pool_never(const void *state, const void *setup) {
   const struct setup *set = setup;
   const struct pool *p = state;
-  uint8_t trying = 0;
   if (count(p, CONNECTING) > p->n_connecting ||
       p->n_connecting > connects_allowed(set)) {
     return "more connects are under way than Max Concurrent Connects allows";
@@ -98,18 +107,10 @@ const char *pool_never(const void *state, const void *setup) {
   if (SLOTS - count(p, EMPTY) > set->slots || p->n_open > set->slots) {
     return "there are more sessions than Max Pool Size (P1)";
   }
-  for (uint8_t i = 0; i < THREADS; i++) {
-    if (p->threads[i].trying != 0) {
-      trying++;
-    }
-  }
-  if (trying > 1) {
-    return "two waiters are woken to try at once";
-  }
   if (p->overtakes > set->slots) {
     return "the head is overtaken for longer than the bound (I5)";
   }
-  return p->mutex == NOBODY ? check_lists(p) : NULL;
+  return p->mutex == NOBODY ? check_lists(p, set) : NULL;
 }
 
 /* Nothing moves any more but clocks, and somebody waits. */
@@ -162,7 +163,7 @@ static const char *check_counts(const struct pool *p, const struct setup *set) {
 const char *pool_at_rest(const void *state, const void *setup) {
   const struct setup *set = setup;
   const struct pool *p = state;
-  bool waits = false;
+  bool sleeps = false;
   bool holds = false;
   for (uint8_t i = 0; i < THREADS; i++) {
     const struct thread *t = &p->threads[i];
@@ -180,9 +181,9 @@ const char *pool_at_rest(const void *state, const void *setup) {
     if (t->state != WAITING) {
       return "a waiter was served and sleeps on";
     }
-    waits = true;
+    sleeps = true;
   }
-  if (waits) {
+  if (sleeps) {
     return p->paused != 0 ? NULL : check_waiter(p, set);
   }
   return holds ? NULL : check_counts(p, set);

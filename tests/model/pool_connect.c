@@ -79,6 +79,7 @@ static bool lose_own(struct run *r) {
     unlist(r->p, r->me);
     t->place = NOTHING;
     t->state = WAITING;
+    t->restored = 1;
     put_first(&r->p->waiting, r->me);
   }
   unlock(r);
@@ -157,6 +158,7 @@ bool step_wait_again(struct run *r) {
 bool step_pending(struct run *r) {
   const struct thread *t = r->t;
   r->t->here = NOTHING;
+  r->t->restored = 0;
   bool over = t->state == GRANTED || t->state == FAILED;
   return go(r, over ? STEP_accept : STEP_sleep_word);
 }

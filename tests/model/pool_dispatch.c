@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pool_dispatch.c - engine/dispatch.c and what of growth.c it calls; and the plan
- * of Pool Handoff=bounded. */
+/* pool_dispatch.c - engine/dispatch.c and what of growth.c it calls. */
 #include "pool.h"
 
 void unlist(struct pool *p, uint8_t who) {
@@ -9,13 +8,30 @@ void unlist(struct pool *p, uint8_t who) {
     (void)take_out(&p->driving, who);
   }
   if (head) {
-    p->bound_passed = 0;
     p->overtakes = 0;
   }
   if (p->trier == who) {
     p->trier = NOBODY;
-    p->threads[who].trying = 0;
   }
+}
+
+/* I5: the head has waited for the bound, and another takes what was idle. */
+void note_overtake(struct run *r) {
+  uint8_t head = heir_of(r);
+  if (head != NOBODY && head != r->me && r->p->threads[head].overdue != 0 &&
+      waits(&r->p->threads[head])) {
+    r->p->overtakes++;
+  }
+}
+
+uint8_t due_now(const struct pool *p, const struct setup *setup) {
+  if (!setup->bounded || p->waiting.n + p->driving.n == 0) {
+    return DUE_NEVER; /* direct: WAITERS says as much */
+  }
+  if (p->waiting.n == 0) {
+    return DUE_NOW;
+  }
+  return p->threads[p->waiting.at[0]].overdue != 0 ? DUE_NOW : DUE_LATER;
 }
 
 /* dispatch.c: grant() up to the decision, which is a step of its own. */
@@ -123,12 +139,18 @@ bool step_publish_q(struct run *r) {
 }
 
 bool step_publish_bound(struct run *r) {
-  bool passed = r->p->bound_passed != 0 && !is(r, NO_BOUND);
+  bool passed = r->p->due == DUE_NOW && !is(r, NO_BOUND);
   return go(r, passed ? STEP_publish_lock : STEP_publish_idle);
 }
 
 static bool may_serve(const struct pool *p) {
   return p->closed == 0 && p->paused == 0;
+}
+
+/* Whether it is overdue: dispatch.c due_of(). */
+static bool is_overdue(const struct run *r, uint8_t who) {
+  const struct thread *w = &r->p->threads[who];
+  return !r->setup->bounded || !waits(w) || w->overdue != 0;
 }
 
 bool step_publish_lock(struct run *r) {
@@ -138,10 +160,12 @@ bool step_publish_lock(struct run *r) {
   r->t->heir = (may_serve(r->p) || (is(r, PAUSE_GRANTS) && r->p->closed == 0))
                    ? heir_of(r)
                    : NOBODY;
-  if (r->t->heir == NOBODY) {
+  if (r->t->heir == NOBODY || !is_overdue(r, r->t->heir)) {
+    r->t->heir = NOTHING;
     unlock(r);
     return go(r, STEP_publish_idle);
   }
+  r->t->tried = r->p->trier == r->t->heir && !is(r, GRANT_NO_DISPATCH);
   return go(r, STEP_hand_cas);
 }
 
@@ -167,6 +191,7 @@ bool step_hand_cas(struct run *r) {
     unlock(r);
     t->heir = NOTHING;
     t->good = 0;
+    t->tried = 0;
     return back(r);
   }
   t->seen = was;
@@ -178,11 +203,19 @@ bool step_hand_cas(struct run *r) {
 }
 
 bool step_handed(struct run *r) {
-  if (r->t->seen.state != CONNECTING) {
+  bool tried = r->t->tried != 0;
+  r->t->tried = 0;
+  if (r->t->seen.state != CONNECTING && !tried) {
     return go(r, STEP_hand_flag);
   }
   then(r, STEP_publish_end);
   then(r, STEP_unlock_flush);
+  if (r->t->seen.state != CONNECTING) {
+    return go(r, STEP_serve);
+  }
+  if (tried) {
+    then(r, STEP_serve);
+  }
   return go(r, STEP_grow);
 }
 
@@ -207,6 +240,7 @@ bool step_publish_idle(struct run *r) {
   }
   t->good = 1;
   t->owes = was.state == CONNECTING;
+  t->connected = was.state == CONNECTING && r->setup->bounded;
   t->seen = to;
   return go(r, was.state == CONNECTING && !is(r, PERMIT_AFTER_WAKE)
                    ? STEP_permit_back
@@ -237,11 +271,10 @@ bool step_reread_q(struct run *r) {
   struct thread *t = r->t;
   const struct pool *p = r->p;
   bool over = p->closed != 0 || p->q_generation != t->seen.generation;
-  t->q_flags = (p->waiters | p->paused | p->closed) != 0;
-  if (r->setup->bounded && p->waiters != 0) {
-    t->q_flags =
-        (p->q_trying != 0 && !is(r, TRY_TWICE)) || is(r, TRY_NO_REREAD) ? 0 : 2;
-  }
+  bool on_its_way = p->q_trying != 0 && (p->paused | p->closed) == 0;
+  t->q_flags = (p->waiters | p->paused | p->closed) != 0 &&
+               (t->connected != 0 || !on_its_way) && !is(r, TRY_NO_REREAD);
+  t->connected = 0;
   if (over && !is(r, REREAD_UNCLOSED)) {
     return call(r, STEP_retire_cas, STEP_reread_flags);
   }
@@ -252,9 +285,6 @@ bool step_reread_flags(struct run *r) {
   r->t->good = 1;
   uint8_t flags = r->t->q_flags;
   r->t->q_flags = 0;
-  if (flags == 2) {
-    return go(r, STEP_try_lock);
-  }
   return flags != 0 ? call(r, STEP_dispatch, STEP_publish_end)
                     : go(r, STEP_publish_end);
 }
@@ -296,6 +326,15 @@ bool step_serve(struct run *r) {
     return go(r, STEP_grow);
   }
   r->t->generation = r->p->q_generation;
+  if (r->setup->bounded && waits(&r->p->threads[r->t->heir])) {
+    if (r->p->trier != NOBODY) {
+      return go(r, STEP_grow);
+    }
+    r->t->peek = 1;
+    r->t->i = 0;
+    r->t->slot = NOTHING;
+    return call(r, STEP_scan, STEP_any_idle);
+  }
   return call(r, STEP_hint, STEP_served);
 }
 
@@ -311,10 +350,35 @@ bool step_served(struct run *r) {
 
 /* ----------------------------------------------------------------- growth */
 
-/* strategy/direct.c: enough(). */
-static bool is_enough(const struct pool *p) {
-  return p->unclaimed != 0 &&
-         p->waiting.n <= (uint8_t)(p->n_connecting - p->driving.n);
+/* growth.c: tried(), what is idle counted at once. */
+static uint8_t about_to_take(const struct run *r) {
+  const struct pool *p = r->p;
+  uint8_t n = 0;
+  if (p->trier == NOBODY) {
+    return 0;
+  }
+  for (uint8_t i = 0; i < r->setup->slots; i++) {
+    if (p->empties != 0 && p->slots[i].word.state == IDLE && n < p->waiting.n) {
+      n++;
+    }
+  }
+  return n == 0 ? 1 : n;
+}
+
+/* growth.c: covered(). */
+static bool is_enough(const struct run *r) {
+  const struct pool *p = r->p;
+  uint8_t others =
+      p->unclaimed != 0 ? (uint8_t)(p->n_connecting - p->driving.n) : 0;
+  return p->waiting.n <= about_to_take(r) + others;
+}
+
+/* strategy/direct.c: opener(). */
+static uint8_t opener_of(const struct pool *p) {
+  if (p->waiting.at[0] != p->trier) {
+    return p->waiting.at[0];
+  }
+  return p->waiting.n > 1 ? p->waiting.at[1] : NOBODY;
 }
 
 bool step_grow(struct run *r) {
@@ -324,9 +388,9 @@ bool step_grow(struct run *r) {
       p->n_connecting >= connects_allowed(r->setup)) {
     return go(r, STEP_grow_end);
   }
-  if (is_enough(p)) {
-    bool ask = p->told == 0 && !is(r, NO_PATIENCE_TIMER);
-    p->told = 1;
+  if (is_enough(r) || opener_of(p) == NOBODY) {
+    bool ask = p->unclaimed != 0 && p->told == 0 && !is(r, NO_PATIENCE_TIMER);
+    p->told |= p->unclaimed;
     return go(r, ask ? STEP_grow_ask : STEP_grow_end);
   }
   return go(r, p->empties != 0 ? STEP_grow_open : STEP_grow_end);
@@ -335,7 +399,7 @@ bool step_grow(struct run *r) {
 bool step_grow_open(struct run *r) {
   struct pool *p = r->p;
   uint8_t i = lowest(p->empties);
-  uint8_t who = p->waiting.at[0];
+  uint8_t who = opener_of(p);
   r->t->seen = p->slots[i].word;
   if (!swap(r, i, word_of(CONNECTING, 0, p->q_generation, r->t->seen.lease))) {
     return broken(r, "an EMPTY slot has moved without the mutex");
@@ -367,116 +431,110 @@ bool step_grow_tend(struct run *r) {
   return go(r, STEP_flag);
 }
 
+/* Mutants forget TRYING when the one who was to try has gone. */
+static bool wants_trying(const struct run *r) {
+  bool kept = is(r, TRYING_KEPT_LATE) || is(r, TRYING_KEPT_SHED);
+  return r->p->trier != NOBODY ||
+         (kept && r->t->tried != 0 && r->p->q_trying != 0);
+}
+
 /* Every part that holds the mutex ends here. */
 bool step_flag(struct run *r) {
   const struct pool *p = r->p;
   bool any = p->waiting.n + p->driving.n != 0;
-  if (p->q_trying != 0 && p->trier == NOBODY) {
-    return go(r, STEP_pass_on);
+  bool same = any == (p->waiters != 0) && wants_trying(r) == (p->q_trying != 0);
+  if (p->due != due_now(p, r->setup) && !(same && is(r, DUE_STALE))) {
+    return go(r, STEP_due);
   }
-  return any != (p->waiters != 0) ? go(r, STEP_flag_write) : back(r);
+  return same ? back(r) : go(r, STEP_flag_write);
 }
 
+bool step_due(struct run *r) {
+  r->p->due = due_now(r->p, r->setup);
+  return go(r, STEP_flag);
+}
+
+/* First what is to be set, then what is to be cleared. */
 bool step_flag_write(struct run *r) {
-  r->p->waiters = !r->p->waiters;
-  return back(r);
+  struct pool *p = r->p;
+  bool waiters = p->waiting.n + p->driving.n != 0;
+  bool trying = wants_trying(r);
+  if ((waiters && p->waiters == 0) || (trying && p->q_trying == 0)) {
+    p->waiters |= waiters;
+    p->q_trying |= trying;
+  } else {
+    p->waiters = waiters;
+    p->q_trying = trying;
+  }
+  return go(r, STEP_flag);
 }
 
 /* ---------------------------------------------------------------- bounded
  *
  * Until the head has waited for the bound, a release publishes its slot idle and
  * whoever runs may have it.  One waiter at a time is woken to try for it, which
- * TRYING in Q says: a release that finds it set need not lock.  The one who tries
- * clears TRYING first and looks then, so that one of the two sees the other. */
+ * TRYING in Q says.  The one who tries clears TRYING first and looks then, for
+ * itself and for all who are in line. */
 
-bool step_try_lock(struct run *r) {
-  struct pool *p = r->p;
-  if (!lock(r)) {
-    return false;
+/* strategy/direct.c heir() is the one who is to try. */
+bool step_any_idle(struct run *r) {
+  struct thread *t = r->t;
+  bool found = t->slot != NOTHING;
+  t->slot = NOTHING;
+  t->peek = 0;
+  if (!found) {
+    return go(r, STEP_grow);
   }
-  uint8_t who = heir_of(r);
-  if (who == NOBODY || p->closed != 0 || p->paused != 0 ||
-      (p->trier != NOBODY && !is(r, TRY_TWICE))) {
-    return call(r, STEP_unlock_flush, STEP_publish_end);
-  }
-  if (p->threads[who].state != WAITING) {
-    return serve_locked(r, STEP_publish_end); /* it polls: hand over */
-  }
-  if (is(r, TRY_TWICE) && p->trier == who && p->waiting.n > 1) {
-    who = p->waiting.at[1];
-  }
-  r->t->heir = who;
-  p->trier = who;
-  return go(r, STEP_try_mark);
-}
-
-bool step_try_mark(struct run *r) {
-  r->p->q_trying = 1;
+  r->p->trier = t->heir;
   return go(r, STEP_try_tell);
 }
 
 bool step_try_tell(struct run *r) {
-  r->p->threads[r->t->heir].trying = 1;
+  r->p->threads[r->t->heir].state = TRYING;
   r->t->asleep |= bit(r->t->heir);
-  return call(r, STEP_unlock_flush, STEP_publish_end);
+  return go(r, STEP_grow);
 }
 
-static bool end_try(struct run *r) {
-  r->p->q_trying = 0;
-  r->p->trier = NOBODY;
-  r->t->trying = 0;
-  return true;
-}
-
-/* Has its turn been taken from it, or its node decided, the next steps tell. */
+/* Has its turn been taken from it, or its node decided, the next step tells. */
 bool step_try_begin(struct run *r) {
+  struct pool *p = r->p;
   if (!lock(r)) {
     return false;
   }
-  if (r->p->trier != r->me || r->t->state != WAITING) {
+  if (p->trier != r->me) {
     unlock(r);
     return go(r, STEP_decided);
   }
-  if (!is(r, TRY_CLEARED_LATE)) {
-    (void)end_try(r);
-  }
-  return go(r, STEP_try_scan);
-}
-
-bool step_try_scan(struct run *r) {
-  r->t->generation = r->p->q_generation;
-  if (r->p->closed != 0 || r->p->paused != 0) {
-    r->t->slot = NOTHING;
-    return go(r, STEP_try_took);
-  }
-  return call(r, STEP_hint, STEP_try_took);
-}
-
-bool step_try_took(struct run *r) {
-  struct thread *t = r->t;
-  if (t->slot != NOTHING) {
-    t->granted = t->slot;
-    t->granted_word = t->seen;
-    t->state = GRANTED;
-    unlist(r->p, r->me);
-    t->slot = NOTHING;
-  }
+  p->trier = NOBODY;
+  r->t->state = WAITING;
+  then(r, STEP_decided);
+  then(r, STEP_unlock_flush);
   if (is(r, TRY_CLEARED_LATE)) {
-    return go(r, STEP_try_late);
+    return go(r, STEP_look);
   }
-  return end_locked(r, STEP_try_again);
+  then(r, STEP_look);
+  return go(r, STEP_flag);
 }
 
-bool step_try_late(struct run *r) {
-  (void)end_try(r);
-  return end_locked(r, STEP_try_again);
+/* For itself: one who has just queued, or was woken to try. */
+bool step_look(struct run *r) {
+  if (!r->setup->bounded || !may_serve(r->p)) {
+    return go(r, STEP_serve);
+  }
+  r->t->generation = r->p->q_generation;
+  return call(r, STEP_hint, STEP_looked);
 }
 
-bool step_try_again(struct run *r) {
-  return go(r, r->t->state == WAITING ? STEP_sleep_word : STEP_decided);
-}
-
-bool step_pass_on(struct run *r) {
-  r->p->q_trying = 0;
-  return go(r, is(r, TRY_NOT_PASSED_ON) ? STEP_flag : STEP_serve);
+bool step_looked(struct run *r) {
+  struct thread *t = r->t;
+  if (t->slot == NOTHING) {
+    return go(r, STEP_serve);
+  }
+  t->granted = t->slot;
+  t->granted_word = t->seen;
+  t->slot = NOTHING;
+  note_overtake(r);
+  unlist(r->p, r->me);
+  t->state = GRANTED;
+  return go(r, is(r, TRY_NO_DISPATCH) ? STEP_flag : STEP_serve);
 }

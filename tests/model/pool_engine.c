@@ -196,13 +196,10 @@ bool step_emptied_lock(struct run *r) {
 
 bool step_operator(struct run *r) {
   static const enum step_number begins[] = {
-      [ACT_CLEAR] = STEP_clear_begin,
-      [ACT_PAUSE] = STEP_pause,
-      [ACT_RESUME] = STEP_resume,
-      [ACT_CANCEL] = STEP_cancel,
-      [ACT_SHUT] = STEP_shut,
-      [ACT_REVOKE] = STEP_revoke_word,
-      [ACT_RELEASE_AGAIN] = STEP_again_take,
+      [ACT_CLEAR] = STEP_clear_begin,  [ACT_PAUSE] = STEP_pause,
+      [ACT_RESUME] = STEP_resume,      [ACT_CANCEL] = STEP_cancel,
+      [ACT_SHED] = STEP_shed,          [ACT_SHUT] = STEP_shut,
+      [ACT_REVOKE] = STEP_revoke_word, [ACT_RELEASE_AGAIN] = STEP_again_take,
   };
   uint8_t act = r->setup->script[r->p->script];
   if (act == ACT_END) {
@@ -316,6 +313,27 @@ bool step_cancel(struct run *r) {
   then(r, STEP_acted);
   then(r, STEP_unlock_flush);
   then(r, STEP_flag);
+  return go(r, STEP_grant_store);
+}
+
+/* Only who waits, not who opens. */
+bool step_shed(struct run *r) {
+  struct pool *p = r->p;
+  if (!lock(r)) {
+    return false;
+  }
+  if (p->threads[0].live == 0 || !waits(&p->threads[0]) || p->waiting.n == 0) {
+    unlock(r);
+    return go(r, STEP_acted);
+  }
+  bool tried = p->trier == 0;
+  unlist(p, 0);
+  r->t->heir = 0;
+  r->t->to_tell = FAILED;
+  then(r, STEP_acted);
+  then(r, STEP_unlock_flush);
+  r->t->tried = tried && is(r, TRYING_KEPT_SHED);
+  then(r, tried && !r->t->tried ? STEP_serve : STEP_flag);
   return go(r, STEP_grant_store);
 }
 

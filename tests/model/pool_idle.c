@@ -22,6 +22,12 @@ bool step_claim_word(struct run *r) {
   t->seen = r->p->slots[t->i].word;
   bool fits = t->seen.state == IDLE && t->seen.flags == 0 &&
               t->seen.generation == t->generation;
+  if (fits && t->peek != 0) {
+    t->slot = t->i;
+    t->i = 0;
+    t->tries = 0;
+    return back(r);
+  }
   return go(r, fits ? STEP_claim_cas : STEP_claim_failed);
 }
 

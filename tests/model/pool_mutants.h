@@ -124,22 +124,38 @@ MUTANT(CANCEL_UNLISTED,
        core_cancel,
        "cancel",
        "a cancellation decides a node and leaves it in line")
-MUTANT(TRY_TWICE,
-       bound_twice,
-       "try_lock",
-       "a second one is woken to try while one is trying")
-MUTANT(TRY_NOT_PASSED_ON,
-       bound_pass,
-       "leave",
-       "one who swallowed a wake and leaves does not pass it on")
 MUTANT(TRY_CLEARED_LATE,
        bound,
-       "try_scan",
-       "one who tries says that he is done after he has looked")
+       "try_begin",
+       "one who tries looks before he clears TRYING")
 MUTANT(TRY_NO_REREAD,
        bound,
        "reread_q",
        "under bounded a release does not read Q again")
+MUTANT(TRY_NO_DISPATCH,
+       bound_open,
+       "looked",
+       "one who has tried with success does not look for the others")
+MUTANT(GRANT_NO_DISPATCH,
+       bound_open,
+       "publish_lock",
+       "one who was to try is handed another, and nobody looks for the first")
+MUTANT(TRY_NOT_PASSED_ON,
+       bound_gone,
+       "leave",
+       "one who was to try times out and does not pass it on")
+MUTANT(TRYING_KEPT_LATE,
+       bound_gone,
+       "leave",
+       "one who was to try times out and leaves TRYING set")
+MUTANT(TRYING_KEPT_SHED,
+       bound_shed,
+       "shed",
+       "one who was to try is refused and leaves TRYING set")
+MUTANT(DUE_STALE,
+       bound_gone,
+       "flag",
+       "another is the head, and due is still that of the one before")
 MUTANT(NO_BOUND,
        bound_over,
        "publish_q",

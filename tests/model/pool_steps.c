@@ -158,9 +158,11 @@ static bool make_time(struct run *r) {
     p->unclaimed = 0; /* patience always ends */
     return true;
   }
-  if (r->alt == 1 && r->setup->bounded && p->bound_passed == 0 &&
-      p->waiting.n != 0 && p->waiters != 0) {
-    p->bound_passed = 1;
+  /* From when releases can see that somebody is in line. */
+  if (r->alt == 1 && r->setup->bounded && p->waiting.n != 0 &&
+      p->waiters != 0 && p->threads[p->waiting.at[0]].overdue == 0) {
+    p->threads[p->waiting.at[0]].overdue = 1;
+    p->due = p->due == DUE_LATER ? DUE_NOW : p->due;
     r->move->passes_time = true;
     return true;
   }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pool_steps.h - every step of the model and where the engine takes it: this is
  * the map from one to the other.  STEP: one access that others may see.  LOCAL:
- * a decision or guarded data only, taken in the same step as what leads to it.
- * "plan": not built yet. */
+ * a decision or guarded data only, taken in the same step as what leads to it. */
 /* clang-format off */
 /* A caller: weir_acquire(), a while of holding, weir_release(). */
 STEP(take_q, "acquire.c take_idle", "reads Q: does nobody wait?")
@@ -15,6 +14,7 @@ STEP(sleep_word, "waiter.c weir__waiter_sleep", "reads its wake word")
 STEP(sleep_state, "waiter.c weir__waiter_sleep", "reads its node's state")
 STEP(sleep_late, "waiter.c weir__waiter_sleep", "(mutant) reads its wake word only now")
 STEP(park, "waiter.c weir__waiter_sleep", "is asleep until the wake word changes")
+STEP(sleep_over, "waiter.c weir__waiter_sleep", "reads its node's state: its time is over")
 STEP(leave, "acquire.c leave", "locks and leaves the line, unless it was decided")
 LOCAL(left, "acquire.c leave", "is out of the line")
 STEP(decided, "acquire.c wait_in_line", "reads its node's state again")
@@ -39,7 +39,7 @@ STEP(reserve_cas, "cleanup.c reserve", "LEASED to RESERVED, for a reset on the r
 LOCAL(released, "lease.c weir__lease_release", "its release has ended")
 /* weir__publish(): t->here is the slot, t->seen its word. */
 STEP(publish_q, "dispatch.c weir__publish", "reads Q: does somebody wait?")
-STEP(publish_bound, "plan: bounded", "reads how long the head has waited")
+STEP(publish_bound, "dispatch.c is_due", "reads since when a release hands over")
 STEP(publish_lock, "dispatch.c try_hand_over", "locks and looks for an heir")
 STEP(hand_cas, "dispatch.c hand_over_locked", "LEASED to LEASED with the next lease, for the heir")
 LOCAL(handed, "dispatch.c hand_over_locked", "has handed it over")
@@ -52,20 +52,16 @@ STEP(reread_q, "dispatch.c weir__publish", "reads Q again")
 LOCAL(reread_flags, "dispatch.c weir__publish", "may somebody wait?")
 LOCAL(publish_end, "dispatch.c weir__publish", "is done")
 STEP(permit_late, "dispatch.c make_idle", "(mutant) the permit comes back only now")
-STEP(try_lock, "plan: bounded", "locks to wake the head for a try")
-STEP(try_mark, "plan: bounded", "sets TRYING in Q")
-STEP(try_tell, "plan: bounded", "marks the node as trying")
-/* The woken one tries its luck (bounded). */
-STEP(try_begin, "plan: bounded", "locks and clears TRYING in Q")
-LOCAL(try_scan, "plan: bounded", "looks for an idle slot for itself")
-LOCAL(try_took, "plan: bounded", "has it found one?")
-LOCAL(try_again, "plan: bounded", "goes back to sleep")
-STEP(pass_on, "plan: bounded", "clears TRYING in Q: the one who tried has gone")
-STEP(try_late, "plan: bounded", "(mutant) clears TRYING only now")
+/* One who looks for itself: it was woken to try, or has just queued. */
+STEP(try_begin, "dispatch.c weir__dispatch_try_locked", "locks: is it still the trier? It is not any more")
+LOCAL(look, "dispatch.c take_own", "may it look for itself?")
+LOCAL(looked, "dispatch.c take_own", "has it found one?")
 /* weir__dispatch_locked(), called with the mutex. */
 STEP(dispatch, "dispatch.c weir__dispatch", "locks to serve who waits")
 LOCAL(serve, "dispatch.c serve_locked", "is there an heir?")
 LOCAL(served, "dispatch.c serve_locked", "has it found one for him?")
+LOCAL(any_idle, "idle.c weir__idle_any", "is one idle, for the heir to try for?")
+STEP(try_tell, "waiter.c weir__waiter_try", "stores TRYING in its node, and notes it")
 STEP(grant_store, "waiter.c weir__waiter_decide", "stores the state of a node")
 STEP(grant_note, "waiter.c weir__waiter_decide", "(mutant) notes whom to wake")
 LOCAL(grow, "growth.c give_to_waiters", "may and should a waiter open for itself?")
@@ -73,8 +69,9 @@ STEP(grow_open, "growth.c take_empty", "EMPTY to CONNECTING with the generation 
 STEP(grow_ask, "growth.c arm_look", "asks the reactor to look when patience ends")
 LOCAL(grow_end, "growth.c weir__growth_locked", "are closing places wanted?")
 STEP(grow_tend, "growth.c weir__growth_locked", "asks the reactor to hurry")
-LOCAL(flag, "dispatch.c weir__dispatch_flag_locked", "are the lists as WAITERS says?")
-STEP(flag_write, "dispatch.c weir__dispatch_flag_locked", "writes WAITERS in Q")
+LOCAL(flag, "dispatch.c weir__dispatch_flag_locked", "are due, WAITERS and TRYING as the lists are?")
+STEP(due, "dispatch.c set_due", "writes when a release hands over")
+STEP(flag_write, "dispatch.c weir__dispatch_flag_locked", "writes WAITERS and TRYING in Q")
 LOCAL(unlock_flush, "waiter.c weir__wakes_flush", "unlocks; is somebody to be woken?")
 STEP(flush, "waiter.c weir__wakes_flush", "wakes one")
 /* weir__idle_take(): t->generation is wanted, t->slot found. */
@@ -130,6 +127,7 @@ LOCAL(doom_retired, "pool.c doom", "has it closed the idle one?")
 STEP(pause, "control.c weir__control_pause", "locks and sets PAUSED")
 STEP(resume, "control.c weir__control_resume", "locks and takes PAUSED away")
 STEP(cancel, "submit.c cancel_acquire", "locks and decides the node of caller 0")
+STEP(shed, "shed.c refuse", "locks and refuses caller 0")
 STEP(shut, "pool.c weir__pool_shut", "locks and sets CLOSED")
 LOCAL(shut_list, "pool.c fail_list", "is somebody in line?")
 STEP(sweep_word, "growth.c weir__growth_sweep", "reads a slot's word")
