@@ -45,6 +45,7 @@ void weir__dispatch_flag_locked(struct weir__pool *pool) {
   uint64_t have = weir__load_relaxed_u64(&pool->q);
   uint64_t gone = have & ~want & (WEIR_Q_WAITERS | WEIR_Q_TRYING);
   set_due(pool);
+  WEIR_POINT("dispatch.flag.locked", pool);
   if ((want & ~have) != 0) {
     (void)weir__or_seq_u64(&pool->q, want);
   }
@@ -286,6 +287,15 @@ bool weir__publish_again(struct weir__pool *pool,
                  weir__load_relaxed_u64(&slot->idle_since));
 }
 
+/* The trier has gone: a release that still sees its TRYING has made its slot idle
+ * before. */
+static void flag_before_look(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
+  if (pool->waiting.trier == NULL &&
+      (weir__load_relaxed_u64(&pool->q) & WEIR_Q_TRYING) != 0) {
+    weir__dispatch_flag_locked(pool);
+  }
+}
+
 /* Idle slots to the heirs; one of those who take for themselves is woken, and the
  * rest is its business. */
 static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
@@ -294,6 +304,7 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
   while (pool->waiting.n + pool->driving.n != 0 && weir__wakes_room(wakes)) {
     now = now == 0 ? weir__clock_now() : now;
     weir__shed_head_locked(pool, now, wakes);
+    flag_before_look(pool);
     struct weir__waiter *w = pool->strategy->heir(pool, now);
     if (w == NULL) {
       return;
@@ -301,6 +312,7 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
     if (may_try(pool, w)) {
       uint32_t generation = weir__q_generation(weir__load_seq_u64(&pool->q));
       if (pool->waiting.trier == NULL && weir__idle_any(pool, generation)) {
+        WEIR_POINT("waiter.told.locked", w);
         weir__waiter_try(&pool->waiting, w, wakes);
       }
       return;

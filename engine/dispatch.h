@@ -30,7 +30,8 @@
  * A release writes its slot's word and then reads Q; a waiter writes Q (sets
  * WAITERS, or clears TRYING) and then reads the slots' words; all four accesses are
  * sequentially consistent, so one sees the other.  Whatever takes the trier out of
- * the line clears TRYING and dispatches too. */
+ * the line clears TRYING and dispatches too, in this order: whoever dispatches
+ * clears the TRYING of one who has gone before it looks. */
 
 /* The owner of a slot whose session is good lets go of it: to the heir among the
  * waiters, else to the idle set.  *word is the slot's word, LEASED, CONNECTING

@@ -233,20 +233,56 @@ Test(handoff, who_looks_late_has_it_all_the_same, .timeout = 10) {
   shut_pool();
 }
 
-/* The first has seen that its time is over, and that it only waits; then it is
- * told to try; then it leaves.  The second has what the first was woken for. */
+static void *release_it(void *lease) {
+  cr_expect_eq(weir_release(*(const weir_h *)lease), WEIR_OK);
+  return NULL;
+}
+
+/* Whoever serves the one who is to try with something else clears TRYING before it
+ * looks: a release that still sees TRYING leaves what it has made idle to that
+ * look. */
+Test(handoff, a_release_beside_a_grant_to_the_one_who_tries, .timeout = 10) {
+  open_pool("Max Pool Size=2");
+  weir_h a = fixture_acquire(&f, pool);
+  weir_h b = fixture_acquire(&f, pool);
+  line_up(0, WEIR_TIMEOUT_NEVER);
+  wake_the_first(a);
+  a = try_acquire();
+  fixture_advance(&f, BOUND_NS);
+  line_up(1, WEIR_TIMEOUT_NEVER);
+  fixture_sync(&f);
+  gate_hold("dispatch.flag.locked");
+  pthread_t releaser;
+  cr_assert_eq(pthread_create(&releaser, NULL, release_it, &b), 0);
+  cr_assert_eq(gate_wait_reached("dispatch.flag.locked", 1), 0);
+  cr_assert_eq(weir_release(a), WEIR_OK);
+  gate_open("dispatch.flag.locked");
+  cr_assert_eq(pthread_join(releaser, NULL), 0);
+  gate_open("waiter.try");
+  cr_assert_eq(acquirer_join(&waiter[0]), WEIR_OK);
+  cr_assert_eq(acquirer_join(&waiter[1]), WEIR_OK);
+  shut_pool();
+}
+
+/* A release finds the first in time, and tells it to try when its time is over and it
+ * has seen so, and that it only waits.  Then it leaves, and the second has what the
+ * first was woken for. */
 Test(handoff, who_times_out_passes_the_try_on, .timeout = 10) {
   open_pool("Max Pool Size=1");
   weir_h lease = fixture_acquire(&f, pool);
   gate_hold("waiter.leave");
+  gate_hold("waiter.told.locked");
   line_up(0, FIXTURE_MS);
   line_up(1, WEIR_TIMEOUT_NEVER);
   cr_assert_eq(virtual_clock_wait_parked(2), 0);
+  pthread_t releaser;
+  cr_assert_eq(pthread_create(&releaser, NULL, release_it, &lease), 0);
+  cr_assert_eq(gate_wait_reached("waiter.told.locked", 1), 0);
   fixture_advance(&f, (uint64_t)FIXTURE_MS);
   cr_assert_eq(gate_wait_reached("waiter.leave", 1), 0);
+  gate_open("waiter.told.locked");
+  cr_assert_eq(pthread_join(releaser, NULL), 0);
   gate_hold("waiter.try");
-  cr_assert_eq(weir_release(lease), WEIR_OK);
-  cr_assert_eq(gate_reached("waiter.try"), 0); /* the first is the one to try */
   gate_open("waiter.leave");
   cr_assert_eq(acquirer_join(&waiter[0]), WEIR_E_TIMEOUT);
   cr_assert_eq(gate_wait_reached("waiter.try", 1), 0);

@@ -325,6 +325,10 @@ bool step_serve(struct run *r) {
   if (r->t->heir == NOBODY) {
     return go(r, STEP_grow);
   }
+  bool has_gone = r->p->trier == NOBODY && r->p->q_trying != 0;
+  if (has_gone && !is(r, TRY_CLEARED_LATE) && !is(r, TRY_LOOKS_FIRST)) {
+    return call(r, STEP_flag, STEP_serve);
+  }
   r->t->generation = r->p->q_generation;
   if (r->setup->bounded && waits(&r->p->threads[r->t->heir])) {
     if (r->p->trier != NOBODY) {

@@ -127,7 +127,11 @@ MUTANT(CANCEL_UNLISTED,
 MUTANT(TRY_CLEARED_LATE,
        bound,
        "try_begin",
-       "one who tries looks before he clears TRYING")
+       "one who tries looks, and looks for all, before he clears TRYING")
+MUTANT(TRY_LOOKS_FIRST,
+       bound_next,
+       "serve",
+       "one who was to try has gone, and TRYING goes after the look")
 MUTANT(TRY_NO_REREAD,
        bound,
        "reread_q",
