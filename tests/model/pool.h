@@ -198,6 +198,7 @@ struct setup {
   bool slow;      /* the peer takes its time to end a session */
   bool resets;    /* a lease may go back through a reset */
   bool bounded;   /* Pool Handoff=bounded */
+  bool told;      /* 0 and 1 are in line, 0 is to try for what 2 has taken */
   uint8_t script[5];
 };
 

@@ -13,6 +13,25 @@ static void start_thread(struct thread *t, uint8_t pc) {
   t->granted = NOTHING;
 }
 
+/* Caller 2 has overtaken caller 0, which has been woken. */
+static void start_told(struct pool *p) {
+  for (uint8_t i = 0; i < 2; i++) {
+    p->waiting.at[p->waiting.n++] = i;
+    p->threads[i].pc = STEP_sleep_word;
+    p->threads[i].phase = ASKING;
+    p->threads[i].live = 1;
+    p->threads[i].state = i == 0 ? TRYING : WAITING;
+  }
+  p->waiters = 1;
+  p->q_trying = 1;
+  p->trier = 0;
+  p->due = DUE_LATER;
+  p->slots[0].word.state = LEASED;
+  p->threads[2].pc = STEP_hold;
+  p->threads[2].phase = HOLDING;
+  p->threads[2].here = 0;
+}
+
 void pool_start(void *state, const void *setup) {
   const struct setup *set = setup;
   struct pool *p = state;
@@ -45,6 +64,9 @@ void pool_start(void *state, const void *setup) {
   p->threads[REACTOR].phase = ASKING;
   p->threads[OPERATOR].pc = STEP_operator;
   p->threads[OPERATOR].phase = ASKING;
+  if (set->told) {
+    start_told(p);
+  }
 }
 
 static uint8_t count(const struct pool *p, uint8_t state) {
