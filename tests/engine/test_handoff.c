@@ -278,7 +278,7 @@ Test(handoff, who_times_out_passes_the_try_on, .timeout = 10) {
   pthread_t releaser;
   cr_assert_eq(pthread_create(&releaser, NULL, release_it, &lease), 0);
   cr_assert_eq(gate_wait_reached("waiter.told.locked", 1), 0);
-  fixture_advance(&f, (uint64_t)FIXTURE_MS);
+  virtual_clock_advance((uint64_t)FIXTURE_MS);
   cr_assert_eq(gate_wait_reached("waiter.leave", 1), 0);
   gate_open("waiter.told.locked");
   cr_assert_eq(pthread_join(releaser, NULL), 0);
