@@ -218,51 +218,86 @@ static void drop_place(struct weir__pool *pool, struct weir__waiter *w) {
   }
 }
 
+/* It opens a connection of its own.  WEIR_PENDING: it was decided otherwise. */
+static int drive(struct weir__pool *pool,
+                 struct weir__waiter *w,
+                 uint64_t *out_lease,
+                 struct weir_error *err) {
+  int rc = weir__connect_drive(pool, w, err);
+  if (rc == WEIR_OK) {
+    *out_lease = weir__acquire_lease(w->granted, w->granted_word);
+  }
+  return rc;
+}
+
+/* WEIR_PENDING: in line again, because what it was given was dead. */
+static int granted(struct weir__pool *pool,
+                   struct weir__waiter *w,
+                   uint64_t *out_lease,
+                   struct weir_error *err) {
+  drop_place(pool, w);
+  if (accept_grant(pool, w, out_lease)) {
+    return WEIR_OK;
+  }
+  /* In line first: the place that comes free is for the first in line. */
+  struct weir__slot *dead = w->granted;
+  uint64_t word = w->granted_word;
+  int rc = requeue(pool, w);
+  (void)weir__growth_retire(dead, &word);
+  return rc == 0 ? WEIR_PENDING : weir__acquire_refuse(pool, rc, err);
+}
+
+static int failed(struct weir__pool *pool,
+                  struct weir__waiter *w,
+                  struct weir_error *err) {
+  drop_place(pool, w);
+  if (w->code == WEIR_E_OVERLOADED) {
+    return weir__explain_shed(pool, w, err);
+  }
+  return w->cause != NULL ? weir__cause_tell(w->cause, err)
+                          : weir__acquire_refuse(pool, w->code, err);
+}
+
+/* What has been decided.  WEIR_PENDING: nothing for good. */
+static int follow(struct weir__pool *pool,
+                  struct weir__waiter *w,
+                  uint64_t *out_lease,
+                  struct weir_error *err) {
+  int rc = WEIR_PENDING;
+  if (weir__waiter_state(w) == WEIR_WAITER_DRIVING) {
+    rc = drive(pool, w, out_lease, err);
+  }
+  if (rc != WEIR_PENDING) {
+    return rc;
+  }
+  switch (weir__waiter_state(w)) {
+  case WEIR_WAITER_FAILED:
+    return failed(pool, w, err);
+  case WEIR_WAITER_GRANTED:
+    return granted(pool, w, out_lease, err);
+  case WEIR_WAITER_WAITING:
+  case WEIR_WAITER_TRYING:
+  case WEIR_WAITER_DRIVING:
+  default:
+    return WEIR_PENDING;
+  }
+}
+
 static int wait_in_line(struct weir__pool *pool,
                         struct weir__waiter *w,
                         uint64_t *out_lease,
                         struct weir_error *err) {
-  for (;;) {
+  int rc;
+  do {
     enum weir__waiter_state state = weir__waiter_sleep(w);
     if (state == WEIR_WAITER_TRYING) {
       try_own(pool, w);
     } else if (state == WEIR_WAITER_WAITING && leave(pool, w)) {
       return weir__explain_timeout(pool, w, err);
     }
-    state = weir__waiter_state(w);
-    if (state == WEIR_WAITER_DRIVING) {
-      int rc = weir__connect_drive(pool, w, err);
-      if (rc != WEIR_PENDING) {
-        if (rc == WEIR_OK) {
-          *out_lease = weir__acquire_lease(w->granted, w->granted_word);
-        }
-        return rc;
-      }
-      state = weir__waiter_state(w);
-    }
-    if (state == WEIR_WAITER_FAILED) {
-      drop_place(pool, w);
-      if (w->code == WEIR_E_OVERLOADED) {
-        return weir__explain_shed(pool, w, err);
-      }
-      return w->cause != NULL ? weir__cause_tell(w->cause, err)
-                              : weir__acquire_refuse(pool, w->code, err);
-    }
-    if (state == WEIR_WAITER_GRANTED) {
-      drop_place(pool, w);
-      if (accept_grant(pool, w, out_lease)) {
-        return WEIR_OK;
-      }
-      /* In line first: the place that comes free is for the first in line. */
-      struct weir__slot *dead = w->granted;
-      uint64_t word = w->granted_word;
-      int rc = requeue(pool, w);
-      (void)weir__growth_retire(dead, &word);
-      if (rc != 0) {
-        return weir__acquire_refuse(pool, rc, err);
-      }
-    }
-  }
+    rc = follow(pool, w, out_lease, err);
+  } while (rc == WEIR_PENDING);
+  return rc;
 }
 
 int weir__acquire_prepare(struct weir__pool *pool,
