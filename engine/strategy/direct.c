@@ -34,9 +34,12 @@ static struct weir__waiter *opener(struct weir__pool *pool,
                                    uint32_t covered,
                                    uint32_t leased) {
   struct weir__waiter *head = pool->waiting.first;
+  if (head == NULL) {
+    return NULL;
+  }
   struct weir__outlook o = {
       .now = now,
-      .head_since = head == NULL ? now : head->since,
+      .head_since = head->since,
       .waiting = pool->waiting.n,
       .unclaimed = covered,
       .leased = leased,
