@@ -387,6 +387,7 @@ static void *acquire(void *arg) {
   a->rc = weir_acquire(a->pool, a->timeout_ns, &a->lease, &a->err);
   a->ended = weir__clock_now();
   a->order = atomic_fetch_add(&came_back, 1);
+  atomic_store(&a->back, 1);
   return NULL;
 }
 
@@ -397,6 +398,12 @@ void acquirer_start(struct acquirer *a, weir_h pool, int64_t timeout_ns) {
   a->err.struct_size = sizeof a->err;
   if (pthread_create(&a->thread, NULL, acquire, a) != 0) {
     fail("no thread", NULL);
+  }
+}
+
+void acquirer_settle(struct acquirer *a, uint32_t n) {
+  while (atomic_load(&a->back) == 0 && fixture_stats(a->pool).waiters < n) {
+    (void)sched_yield();
   }
 }
 

@@ -120,11 +120,15 @@ struct acquirer {
   int rc;
   weir_h lease;
   struct weir_error err;
-  uint64_t ended; /* weir__clock_now() when it came back */
-  unsigned order; /* how many acquirers came back before it */
+  uint64_t ended;        /* weir__clock_now() when it came back */
+  unsigned order;        /* how many acquirers came back before it */
+  _Atomic uint32_t back; /* 1: it has come back */
 };
 
 void acquirer_start(struct acquirer *a, weir_h pool, int64_t timeout_ns);
+/* Waits until it stands in line, the n-th, or has come back: time that moves on
+ * before that would not count for it. */
+void acquirer_settle(struct acquirer *a, uint32_t n);
 int acquirer_join(struct acquirer *a);
 
 /* A thread that runs a statement to its end. */

@@ -96,6 +96,7 @@ static uint64_t attempts(const char *settings, const char *failure) {
   pool = fixture_pool(&f, "%s;Mock Script Text=\"connect: %s\"", settings,
                       failure);
   acquirer_start(&many[0], pool, 5 * FIXTURE_S);
+  acquirer_settle(&many[0], 1);
   fixture_sync(&f);
   for (unsigned i = 0; i < 50; i++) {
     fixture_advance(&f, 100 * MS);
@@ -234,6 +235,7 @@ Test(scenario, scenario_037_recovers_within_a_pause, .timeout = 60) {
   for (unsigned i = 0; i < 3; i++) {
     outlive(failures[i]);
     acquirer_start(&many[0], pool, 12 * FIXTURE_S);
+    acquirer_settle(&many[0], 1);
     fixture_sync(&f);
     fixture_advance(&f, 10 * S);
     cr_assert_eq(acquirer_join(&many[0]), WEIR_OK);
