@@ -98,7 +98,8 @@ static void open_all(void) {
   int n = snprintf(text, sizeof text,
                    "Driver=mock;Mock Strict=true;Mock Bearer=true;"
                    "Max Pool Size=6;Connect Timeout=25ms;Close Timeout=0;"
-                   "Min Pool Size=1;Credential=%" PRIu64
+                   "Min Pool Size=1;Pool Blocking Period=never;" /* a crowd */
+                   "Credential=%" PRIu64
                    ";Mock Script Text=\"connect: token 'good'\"",
                    credential);
   STRESS_ALLOW("pool_open",
