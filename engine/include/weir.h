@@ -370,8 +370,9 @@ WEIR_API int32_t weir_credential_refuse(weir_h request,
  * the first connect that does, as weir_acquire() would, within Connect Timeout.
  * Returns WEIR_E_ARG (the string: *err names the option and the position),
  * WEIR_E_FAIL (driver cannot be loaded, or refused an option), WEIR_E_HANDLE,
- * WEIR_E_CLOSED, WEIR_E_SPACE, WEIR_E_NOMEM.  The string is copied, secrets in
- * it are kept apart.  Blocks: on loading a driver; with
+ * WEIR_E_CLOSED, WEIR_E_SPACE, WEIR_E_NOMEM; with Startup=require also
+ * WEIR_E_TIMEOUT, WEIR_E_DOWN and WEIR_E_OVERLOADED.  The string is copied,
+ * secrets in it are kept apart.  Blocks: on loading a driver; with
  * Startup=require up to Connect Timeout. */
 WEIR_API int32_t weir_pool_open(weir_h engine,
                                 const char *conninfo,
@@ -562,11 +563,13 @@ WEIR_API int32_t weir_conninfo_key(weir_h engine,
 /* Gets a connection, waiting at most timeout_ns for an idle one or a new one;
  * WEIR_TIMEOUT_POOL is the pool's Connect Timeout.  0 takes an idle connection
  * or none: it opens nothing, so on a new pool it always fails.  First come,
- * first served among callers that wait.  Returns WEIR_E_TIMEOUT (*err tells in one
- * sentence what the connections are doing and for how long, how many callers wait,
- * and the last connect error), WEIR_E_FAIL (this caller's connect failed: *err says
- * in which phase), WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max Waiters, Queue Policy),
- * WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM, WEIR_E_SPACE.
+ * first served among callers that wait (engine/README.md: Pool Handoff).
+ * Returns WEIR_E_TIMEOUT (*err tells in one sentence what the connections are
+ * doing and for how long, how many callers wait, and the last connect error),
+ * WEIR_E_FAIL (this caller's connect failed: *err says in which phase),
+ * WEIR_E_DOWN (the endpoint is down and Pool Blocking Period is always, or
+ * Startup=require has yet to open one), WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max
+ * Waiters, Queue Policy), WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM, WEIR_E_SPACE.
  * Owns: *out_lease until weir_release() or weir_discard().
  * Blocks: up to timeout_ns. */
 WEIR_API int32_t weir_acquire(weir_h pool,

@@ -51,7 +51,7 @@ static weir_h open_pool(uint32_t which) {
   int rc = weir_pool_open(engine, conninfo[which], strlen(conninfo[which]),
                           &pool, NULL);
   STRESS_ALLOW("pool_open", rc, WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_TIMEOUT,
-               WEIR_E_OVERLOADED);
+               WEIR_E_OVERLOADED, WEIR_E_FAIL, WEIR_E_DOWN);
   return rc == WEIR_OK ? pool : 0;
 }
 
@@ -106,7 +106,7 @@ static void use_lease(weir_h pool, struct stress_random *r) {
   weir_h lease = 0;
   int rc = weir_acquire(pool, pick_timeout(r), &lease, NULL);
   STRESS_ALLOW("acquire", rc, WEIR_E_TIMEOUT, WEIR_E_FAIL, WEIR_E_CLOSED,
-               WEIR_E_HANDLE, WEIR_E_OVERLOADED);
+               WEIR_E_HANDLE, WEIR_E_OVERLOADED, WEIR_E_DOWN);
   if (rc != WEIR_OK) {
     return;
   }
