@@ -5,9 +5,9 @@
 
 #include "control.h"
 #include "growth.h"
+#include "policy.h"
 #include "session.h"
 #include "shed.h"
-#include "strategy.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/point.h"
@@ -180,7 +180,7 @@ static int try_hand_over(struct weir__pool *pool,
   weir__shed_head_locked(pool, now, &wakes);
   /* Those that wait in a closed pool are about to be told so. */
   struct weir__waiter *w = weir__control_grants_locked(pool)
-                               ? pool->strategy->heir(pool, now)
+                               ? pool->policies.handoff->heir(pool, now)
                                : NULL;
   /* Again: another may be the heir by now. */
   if (w != NULL && now >= due_of(pool, w)) {
@@ -305,7 +305,7 @@ static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
     now = now == 0 ? weir__clock_now() : now;
     weir__shed_head_locked(pool, now, wakes);
     flag_before_look(pool);
-    struct weir__waiter *w = pool->strategy->heir(pool, now);
+    struct weir__waiter *w = pool->policies.handoff->heir(pool, now);
     if (w == NULL) {
       return;
     }

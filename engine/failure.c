@@ -12,13 +12,12 @@
 #include "endpoint.h"
 #include "growth.h"
 #include "idle.h"
+#include "policy.h"
 #include "session.h"
 #include "status.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "tend.h"
-
-#define BARRED_NS WEIR_NS_PER_S
 
 /* ----------------------------------------------------------------- waiters */
 
@@ -88,15 +87,6 @@ void weir__growth_keep(struct weir__pool *pool, struct weir__waiter *w) {
 
 /* ---------------------------------------------------------------- the pool */
 
-/* No attempt without a caller, and at most one a second with one, until a connect
- * succeeds or the pool is cleared: accounts get locked. */
-static void bar(struct weir__pool *pool, struct weir__cause *cause)
-    WEIR_REQUIRES(pool->mu) {
-  weir__cause_unref(pool->growth.barred);
-  pool->growth.barred = weir__cause_ref(cause);
-  pool->growth.barred_until = weir__clock_add(weir__clock_now(), BARRED_NS);
-}
-
 static bool clears_on_role(const struct weir__pool *pool) {
   return weir__pool_settings(pool)->clear_on_failover != 0;
 }
@@ -118,25 +108,6 @@ void weir__growth_prove(struct weir__pool *pool, bool proving) {
   weir__mutex_lock(&pool->mu);
   pool->growth.proving += proving ? 1u : UINT32_MAX;
   weir__mutex_unlock(&pool->mu);
-}
-
-/* What a failure of that class is to the callers of a pool. */
-struct verdict {
-  bool stay; /* they stay in line, and the time-out will tell them */
-  bool all;  /* all of them fail, not only the one who opened */
-};
-
-static struct verdict judge(const struct weir__pool *pool,
-                            enum weir__class class) {
-  bool never =
-      weir__pool_settings(pool)->blocking_period == WEIR_BLOCKING_NEVER;
-  bool hasty = weir__growth_is_hasty(pool);
-  bool down = class == WEIR_CLASS_UNREACHABLE || class == WEIR_CLASS_ROLE;
-  bool passes = down || class == WEIR_CLASS_OVERLOADED;
-  return (struct verdict){
-      .stay = passes && !never && !hasty,
-      .all = class == WEIR_CLASS_PERMANENT || (down && hasty && !never),
-  };
 }
 
 static void hand_in_bad(struct weir__pool *pool,
@@ -165,10 +136,8 @@ bool weir__growth_failed(struct weir__pool *pool,
   weir__cause_unref(pool->last_error);
   pool->last_error = weir__cause_ref(cause);
   pool->last_error_at = weir__clock_now();
-  if (class == WEIR_CLASS_PERMANENT) {
-    bar(pool, cause);
-  }
-  struct verdict verdict = judge(pool, class);
+  struct weir__failure_verdict verdict =
+      pool->policies.failure->judge(pool, class, cause);
   bool clear =
       class == WEIR_CLASS_ROLE && clears_on_role(pool) && first_of_role(pool);
   weir__mutex_unlock(&pool->mu);
@@ -193,10 +162,8 @@ void weir__growth_replace_failed(struct weir__pool *pool,
   weir__cause_unref(pool->last_error);
   pool->last_error = weir__cause_ref(cause);
   pool->last_error_at = weir__clock_now();
-  if (weir__classify_connect(err.scope, err.kind, err.phase) ==
-      WEIR_CLASS_PERMANENT) {
-    bar(pool, cause);
-  }
+  (void)pool->policies.failure->judge(
+      pool, weir__classify_connect(err.scope, err.kind, err.phase), cause);
   weir__mutex_unlock(&pool->mu);
   weir__cause_unref(cause);
 }

@@ -9,8 +9,8 @@
 #include "dispatch.h"
 #include "endpoint.h"
 #include "growth_internal.h"
+#include "policy.h"
 #include "session.h"
-#include "strategy.h"
 #include "sys/clock.h"
 #include "tend.h"
 
@@ -167,7 +167,7 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
   while (pool->waiting.first != NULL && weir__wakes_room(wakes)) {
     uint32_t leased = pool->n_open - pool->n_connecting - pool->n_closing;
     struct weir__waiter *w =
-        pool->strategy->opener(pool, now, covered(pool, now), leased);
+        pool->policies.growth->opener(pool, now, covered(pool, now), leased);
     if (w == NULL) {
       wait_and_see(pool, now);
       return;
@@ -246,7 +246,7 @@ void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
     weir__tend(pool); /* places that are closing are wanted now */
   }
   if (pool->waiting.n == 0 && weir__growth_below_min(pool) &&
-      pool->n_filling < WEIR_GROWTH_FILLING_MAX && !pool->resting &&
+      pool->n_filling < pool->policies.growth->filling && !pool->resting &&
       !pool->lazy && pool->growth.look_at == WEIR_NEVER) {
     weir__tend(pool);
   }
@@ -257,8 +257,7 @@ void weir__growth_connected_locked(struct weir__pool *pool,
   uint64_t now = weir__clock_now();
   weir__average_feed(&pool->growth.forecast.connect,
                      now > slot->since ? now - slot->since : 0);
-  weir__cause_unref(pool->growth.barred);
-  pool->growth.barred = NULL;
+  pool->policies.failure->mended(pool);
   (void)weir__growth_hand_in(pool, slot, WEIR_OUTCOME_GOOD, WEIR_CLASS_NONE,
                              NULL);
 }

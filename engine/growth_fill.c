@@ -13,6 +13,7 @@
 #include "growth_internal.h"
 #include "observe/counters.h"
 #include "op.h"
+#include "policy.h"
 #include "remote.h"
 #include "session.h"
 #include "status.h"
@@ -31,8 +32,8 @@ static struct weir__slot *take_for_min(struct weir__pool *pool, uint64_t now) {
   weir__mutex_lock(&pool->mu);
   if (weir__control_opens_locked(pool) && !pool->lazy &&
       weir__growth_below_min(pool) &&
-      pool->n_filling < WEIR_GROWTH_FILLING_MAX && pool->waiting.n == 0 &&
-      pool->growth.barred == NULL) {
+      pool->n_filling < pool->policies.growth->filling &&
+      pool->waiting.n == 0 && pool->growth.barred == NULL) {
     slot = weir__growth_take_locked(pool, now, &full);
     if (slot != NULL) {
       pool->n_filling++;
@@ -77,8 +78,7 @@ static void note_filled(struct weir__pool *pool, bool good) {
 
 void weir__growth_rest_locked(struct weir__pool *pool) {
   const struct weir__settings *set = weir__pool_settings(pool);
-  weir__cause_unref(pool->growth.barred);
-  pool->growth.barred = NULL;
+  pool->policies.failure->mended(pool);
   if (!pool->closed && (set->min_pool_size | set->min_idle) != 0) {
     rest(pool, CLEAR_PAUSE_NS);
     weir__tend(pool); /* which sets the timer for its end */

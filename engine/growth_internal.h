@@ -7,10 +7,6 @@
 #include "endpoint.h"
 #include "growth.h"
 
-/* Connects for Min Pool Size under way at once: a fleet that starts together
- * must not be a login storm. */
-#define WEIR_GROWTH_FILLING_MAX 2u
-
 /* Time alone may allow then what is denied now.  mu held. */
 void weir__growth_look_locked(struct weir__pool *pool, uint64_t at)
     WEIR_REQUIRES(pool->mu);

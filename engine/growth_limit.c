@@ -52,7 +52,8 @@ bool weir__growth_permit_locked(struct weir__pool *pool,
   const struct weir__settings *set = weir__pool_settings(pool);
   struct weir__growth *g = &pool->growth;
   g->refused = false;
-  if (pool->n_connecting >= set->max_connects) {
+  if (pool->n_connecting >= set->max_connects ||
+      pool->n_connecting >= pool->policies.growth->at_once) {
     return false; /* the end of one looks again */
   }
   if (weir__growth_barred_locked(pool) &&

@@ -8,7 +8,6 @@
 #include "pool.h"
 #include "slot.h"
 #include "sys/mem.h"
-#include "sys/point.h"
 #include "tend.h"
 
 static uint32_t hints_wanted(void) {
@@ -45,61 +44,11 @@ void weir__idle_fini(struct weir__idle *idle) {
 }
 
 /* rseq makes this a read of the thread's own memory with glibc 2.35 and later;
- * a wrong answer costs a cache line, nothing else.  NULL: there are no hints. */
-static struct weir__idle_hint *hint_here(struct weir__idle *idle) {
+ * a wrong answer costs a cache line, nothing else. */
+struct weir__idle_hint *weir__idle_hint_here(struct weir__idle *idle) {
   struct weir__idle_hint *hints = hints_of(idle);
   return hints == NULL ? NULL
                        : &hints[(uint32_t)sched_getcpu() & idle->hint_mask];
-}
-
-static struct weir__slot *take_hinted(struct weir__pool *pool,
-                                      uint32_t generation,
-                                      uint64_t *out_word) {
-  const struct weir__idle_hint *here = hint_here(&pool->idle);
-  uint32_t hint =
-      here == NULL ? 0 : weir__load_acquire_u32(&here->index_plus_1);
-  uint32_t packed = weir__load_relaxed_u32(&pool->idle.packed);
-  if (hint == 0 || (packed != 0 && hint > packed)) {
-    return NULL;
-  }
-  struct weir__slot *slot = weir__pool_slot(pool, hint - 1);
-  uint64_t word = weir__slot_claim(slot, generation);
-  if (word == 0) {
-    return NULL;
-  }
-  *out_word = word;
-  return slot;
-}
-
-/* A set bit over a slot that is not idle is cleared, and the slot looked at
- * again: it may have become idle, and whoever made it so may have seen the bit
- * still set.  Then, for a moment, there was an idle slot without a bit: a waiter
- * who came just then has set WAITERS, missed the slot and gone to sleep.  Who
- * holds the pool's mutex is alone with the waiters and serves them anyway; for
- * others the reactor looks again (P3). */
-static void tidy(struct weir__pool *pool, struct weir__slot *slot) {
-  uint64_t word = weir__load_seq_u64(&slot->word);
-  if (weir__slot_state(word) == WEIR_SLOT_IDLE) {
-    return; /* of another generation, or doomed: its sweeper comes */
-  }
-  WEIR_POINT("idle.tidy.locked", slot);
-  weir__bits_clear(&pool->idle.bits, slot->index);
-  word = weir__load_seq_u64(&slot->word);
-  if (weir__slot_state(word) == WEIR_SLOT_IDLE) {
-    WEIR_POINT("idle.untidied.locked", slot);
-    weir__bits_set(&pool->idle.bits, slot->index);
-    if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {
-      weir__tend(pool);
-    }
-  }
-}
-
-/* All slots below are in use, or the search would have ended there: so many
- * connections are needed at once.  trim.h asks from time to time. */
-static void note_reached(struct weir__idle *idle, uint32_t index) {
-  if (weir__load_relaxed_u32(&idle->reached) <= index) {
-    weir__store_relaxed_u32(&idle->reached, index + 1);
-  }
 }
 
 uint32_t weir__idle_count(const struct weir__pool *pool, uint32_t limit) {
@@ -113,25 +62,9 @@ uint32_t weir__idle_count(const struct weir__pool *pool, uint32_t limit) {
   return idle;
 }
 
-bool weir__idle_any(struct weir__pool *pool, uint32_t generation) {
-  struct weir__bits *bits = &pool->idle.bits;
-  for (uint32_t i = weir__bits_next(bits, 0); i != WEIR_BITS_NONE;
-       i = weir__bits_next(bits, i + 1)) {
-    struct weir__slot *slot = weir__pool_slot(pool, i);
-    for (int attempt = 0; attempt < 2; attempt++) {
-      uint64_t word = weir__load_seq_u64(&slot->word);
-      if (weir__slot_claimable(word, generation)) {
-        return true;
-      }
-      tidy(pool, slot);
-    }
-  }
-  return false;
-}
-
 /* On the line of the CPU: under shortage every acquire may come by here. */
 void weir__idle_overtook(struct weir__pool *pool) {
-  struct weir__idle_hint *here = hint_here(&pool->idle);
+  struct weir__idle_hint *here = weir__idle_hint_here(&pool->idle);
   if (here != NULL) {
     (void)weir__add_relaxed_u64(&here->overtakes, 1);
   }
@@ -161,35 +94,11 @@ static void check_min_idle(struct weir__pool *pool) {
   }
 }
 
-static struct weir__slot *take(struct weir__pool *pool,
-                               uint32_t generation,
-                               uint64_t *out_word) {
-  struct weir__slot *slot = take_hinted(pool, generation, out_word);
-  if (slot != NULL) {
-    return slot;
-  }
-  struct weir__bits *bits = &pool->idle.bits;
-  for (uint32_t i = weir__bits_next(bits, 0); i != WEIR_BITS_NONE;
-       i = weir__bits_next(bits, i + 1)) {
-    slot = weir__pool_slot(pool, i);
-    /* Twice: tidy() may have found it idle after all. */
-    for (int attempt = 0; attempt < 2; attempt++) {
-      uint64_t word = weir__slot_claim(slot, generation);
-      if (word != 0) {
-        note_reached(&pool->idle, i);
-        *out_word = word;
-        return slot;
-      }
-      tidy(pool, slot);
-    }
-  }
-  return NULL;
-}
-
 struct weir__slot *weir__idle_take(struct weir__pool *pool,
                                    uint32_t generation,
                                    uint64_t *out_word) {
-  struct weir__slot *slot = take(pool, generation, out_word);
+  struct weir__slot *slot =
+      pool->policies.idle->take(pool, generation, out_word);
   if (slot != NULL && weir__pool_settings(pool)->min_idle != 0) {
     check_min_idle(pool);
   }
@@ -197,13 +106,11 @@ struct weir__slot *weir__idle_take(struct weir__pool *pool,
 }
 
 void weir__idle_note(struct weir__pool *pool, uint32_t index) {
-  struct weir__idle_hint *hint = hint_here(&pool->idle);
-  weir__bits_set(&pool->idle.bits, index);
-  if (hint != NULL &&
-      weir__load_relaxed_u32(&hint->index_plus_1) != index + 1) {
-    /* Release: whoever follows the hint sees the slot's chunk. */
-    weir__store_release_u32(&hint->index_plus_1, index + 1);
-  }
+  pool->policies.idle->note(pool, index);
+}
+
+bool weir__idle_any(struct weir__pool *pool, uint32_t generation) {
+  return pool->policies.idle->any(pool, generation);
 }
 
 void weir__idle_suspect_all(struct weir__pool *pool) {

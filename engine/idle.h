@@ -65,6 +65,9 @@ void weir__idle_note(struct weir__pool *pool, uint32_t index);
  * its bit is away for a moment, is looked for by the reactor. */
 bool weir__idle_any(struct weir__pool *pool, uint32_t generation);
 
+/* The line of the CPU at hand; NULL: there are no hints yet. */
+struct weir__idle_hint *weir__idle_hint_here(struct weir__idle *idle);
+
 /* A lease has been taken past a waiter; how many have been. */
 void weir__idle_overtook(struct weir__pool *pool);
 uint64_t weir__idle_overtakes(const struct weir__pool *pool);

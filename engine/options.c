@@ -202,8 +202,34 @@ static bool is_default(const struct weir__conninfo_pair *pair) {
   return pair->value_len == 0 && !pair->quoted;
 }
 
+/* Before all others: it says what their defaults are. */
+static int apply_strategy(struct split *sp) {
+  struct weir__settings *s = &sp->out->settings;
+  weir__settings_init(s);
+  for (uint32_t i = sp->ci->n; i > 0; i--) {
+    const struct weir__conninfo_pair *pair = &sp->ci->pairs[i - 1];
+    if (sp->owner[i - 1] != OWNER_ENGINE ||
+        setting_of(sp, i - 1)->offset !=
+            offsetof(struct weir__settings, strategy)) {
+      continue;
+    }
+    int rc = is_default(pair)
+                 ? WEIR_OK
+                 : weir__settings_set(s, setting_of(sp, i - 1), pair->value,
+                                      pair->value_len, pair->position, sp->err);
+    if (rc == WEIR_OK) {
+      weir__settings_preset(s, s->strategy);
+    }
+    return rc; /* the last of several counts */
+  }
+  return WEIR_OK;
+}
+
 static int apply_settings(struct split *sp) {
-  weir__settings_init(&sp->out->settings);
+  int given = apply_strategy(sp);
+  if (given != WEIR_OK) {
+    return given;
+  }
   for (uint32_t i = 0; i < sp->ci->n; i++) {
     const struct weir__conninfo_pair *pair = &sp->ci->pairs[i];
     if (sp->owner[i] != OWNER_ENGINE || is_default(pair)) {
@@ -426,11 +452,11 @@ int weir__options_change(const struct weir__conninfo *ci,
     const struct weir__conninfo_pair *pair = &ci->pairs[i];
     const struct weir__setting *setting =
         weir__settings_find(pair->name, pair->name_len);
+    const char *usual = weir__settings_default(setting, s->strategy);
     bool reset = is_default(pair);
-    int rc =
-        weir__settings_set(s, setting, reset ? setting->fallback : pair->value,
-                           reset ? strlen(setting->fallback) : pair->value_len,
-                           pair->position, err);
+    int rc = weir__settings_set(s, setting, reset ? usual : pair->value,
+                                reset ? strlen(usual) : pair->value_len,
+                                pair->position, err);
     if (rc != WEIR_OK) {
       return rc;
     }

@@ -11,7 +11,6 @@
 #include "loader.h"
 #include "session.h"
 #include "shed.h"
-#include "strategy.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/mem.h"
@@ -106,11 +105,10 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   pool->step_max = UINT32_MAX;
   pool->max_now = set->max_pool_size;
   pool->lazy = set->startup == WEIR_STARTUP_LAZY;
-  pool->strategy = weir__strategy_find(set->strategy);
-  pool->ordered = set->handoff == WEIR_HANDOFF_DIRECT;
+  pool->policies = weir__policies_of(set);
+  pool->ordered = pool->policies.handoff->overtaking == WEIR_OVERTAKE_NEVER;
   weir__store_relaxed_u64(&pool->due, WEIR_NEVER);
   pool->fair_key = endpoint_hash(pool->key);
-  WEIR_ASSERT(pool->strategy != NULL); /* settings refuse what is not built */
   weir__growth_init(pool);
   return pool;
 }

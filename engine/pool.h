@@ -33,6 +33,7 @@
 #include "key.h"
 #include "limiter.h"
 #include "options.h"
+#include "policy.h"
 #include "reactor.h"
 #include "retire.h"
 #include "settings.h"
@@ -47,7 +48,6 @@ struct weir__credential;
 struct weir__shed;
 struct weir__engine;
 struct weir__driver;
-struct weir__strategy;
 struct weir_drv_hconn;
 
 #define WEIR_Q_WAITERS  UINT64_C(1)
@@ -175,8 +175,8 @@ struct weir__pool {
 
   /* Fixed from opening to destruction. */
   struct weir__engine *engine;
-  const struct weir__strategy *strategy;
-  bool ordered; /* Pool Handoff=direct: nobody overtakes */
+  struct weir__policies policies;
+  bool ordered; /* nobody overtakes: WEIR_OVERTAKE_NEVER */
   const struct weir__driver *driver;
   weir_drv_cfg *config;
   struct weir__options options;

@@ -9,6 +9,8 @@
 
 #include "settings_value.h"
 #include "status.h"
+#include "strategy.h"
+#include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/mem.h"
 
@@ -65,15 +67,36 @@ static uint64_t get_value(const struct weir__settings *s,
   return v;
 }
 
-void weir__settings_init(struct weir__settings *s) {
+const char *weir__settings_default(const struct weir__setting *setting,
+                                   uint32_t strategy) {
+  const char *own = weir__strategy_default(strategy, setting->name);
+  return own != NULL ? own : setting->fallback;
+}
+
+static uint64_t default_value(const struct weir__setting *setting,
+                              uint32_t strategy) {
+  uint64_t v = 0;
+  const char *text = weir__settings_default(setting, strategy);
+  const char *wrong = weir__setting_read(setting, text, strlen(text), &v);
+  WEIR_ASSERT(wrong == NULL);
+  (void)wrong;
+  return v;
+}
+
+void weir__settings_preset(struct weir__settings *s, uint32_t strategy) {
   uint32_t n = 0;
   const struct weir__setting *table = weir__settings_table(&n);
-  *s = (struct weir__settings){0};
   for (uint32_t i = 0; i < n; i++) {
     if (table[i].type != WEIR_SETTING_TEXT) {
-      set_field(s, &table[i], weir__setting_fallback(&table[i]));
+      set_field(s, &table[i], default_value(&table[i], strategy));
     }
   }
+  s->strategy = strategy;
+}
+
+void weir__settings_init(struct weir__settings *s) {
+  *s = (struct weir__settings){0};
+  weir__settings_preset(s, WEIR_STRATEGY_DIRECT);
 }
 
 static bool put_sql(struct weir__settings *s, const char *text, size_t len) {
@@ -239,7 +262,7 @@ int weir__settings_set(struct weir__settings *s,
   } else if (v < setting->min || v > setting->max) {
     return refuse(setting, position, "", err);
   }
-  if (!built && v != weir__setting_fallback(setting)) {
+  if (!built && v != default_value(setting, s->strategy)) {
     return refuse_unbuilt(setting, v, position, err);
   }
   if (built) {
@@ -280,7 +303,7 @@ bool weir__settings_text(const struct weir__settings *s,
     return len != 0;
   }
   uint64_t v = get_value(s, setting);
-  if (v == weir__setting_fallback(setting)) {
+  if (v == default_value(setting, s->strategy)) {
     return false;
   }
   weir__setting_write(setting, v, buf);

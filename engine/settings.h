@@ -91,6 +91,11 @@ enum weir__failure_kind {
   WEIR_FAILURE_ONE
 };
 
+enum weir__async_kind {
+  WEIR_ASYNC_QUEUE,
+  WEIR_ASYNC_DISPATCHER
+};
+
 enum weir__queue_policy {
   WEIR_QUEUE_FIFO,
   WEIR_QUEUE_CODEL
@@ -140,7 +145,7 @@ struct weir__settings {
   uint32_t handoff;            /* enum weir__handoff_kind */
   uint32_t trim;               /* enum weir__trim_kind */
   uint32_t failure;            /* enum weir__failure_kind */
-  uint32_t async;              /* 1: one dispatcher per pool */
+  uint32_t async;              /* enum weir__async_kind */
   uint32_t queue_policy;       /* enum weir__queue_policy */
 };
 
@@ -166,7 +171,7 @@ struct weir__setting {
   const char *aliases;  /* comma-separated, "" if none */
   const char *choices;  /* canonical spellings, comma-separated; "" if none */
   const char *synonyms; /* "other=canonical" for choices, comma-separated */
-  const char *fallback; /* the default as one would write it */
+  const char *fallback; /* the default under direct, as one would write it */
   const char *help;     /* one sentence */
   uint64_t min;         /* TIME: ns; COUNT; PERCENT */
   uint64_t max;
@@ -181,8 +186,16 @@ const struct weir__setting *weir__settings_table(uint32_t *out_n);
 /* The setting of that name or alias, or NULL. */
 const struct weir__setting *weir__settings_find(const char *name, size_t len);
 
-/* All at their defaults, driver "". */
+/* All at their defaults under Pool Strategy=direct, driver "". */
 void weir__settings_init(struct weir__settings *s);
+
+/* The same under that strategy (enum weir__strategy_kind); texts stay as they
+ * are. */
+void weir__settings_preset(struct weir__settings *s, uint32_t strategy);
+
+/* The default of a setting under that strategy, as one would write it. */
+const char *weir__settings_default(const struct weir__setting *setting,
+                                   uint32_t strategy);
 
 /* Wipes and frees the texts; fine on a zeroed struct and twice. */
 void weir__settings_fini(struct weir__settings *s);

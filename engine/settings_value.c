@@ -175,15 +175,6 @@ const char *weir__setting_read(const struct weir__setting *setting,
   }
 }
 
-uint64_t weir__setting_fallback(const struct weir__setting *setting) {
-  uint64_t v = 0;
-  const char *wrong = weir__setting_read(setting, setting->fallback,
-                                         strlen(setting->fallback), &v);
-  WEIR_ASSERT(wrong == NULL);
-  (void)wrong;
-  return v;
-}
-
 /* ------------------------------------------------------ writing a value */
 
 /* A time in the largest unit, up to seconds, that holds it in whole numbers. */

@@ -16,9 +16,6 @@ const char *weir__setting_read(const struct weir__setting *setting,
                                size_t n,
                                uint64_t *out);
 
-/* The setting's default. */
-uint64_t weir__setting_fallback(const struct weir__setting *setting);
-
 /* Writes v as one would write it into buf of WEIR_SETTINGS_TEXT_MAX bytes. */
 void weir__setting_write(const struct weir__setting *setting,
                          uint64_t v,

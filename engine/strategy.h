@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* strategy.h - how a pool behaves, as one table of small policies.
+/* strategy.h - presets: what `Pool Strategy` says about all other settings.
  *
- * A strategy decides; it owns nothing and blocks nowhere.  Every function is
- * called with the pool's mutex held and none may be NULL. */
+ * A strategy is a name and the defaults it brings: the six policies (policy.h) and
+ * whatever else goes with them.  Each setting can still be given by itself. */
 #ifndef WEIR_STRATEGY_H
 #define WEIR_STRATEGY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
-struct weir__pool;
-struct weir__waiter;
+/* A default that is not the one of the settings table. */
+struct weir__preset {
+  const char *setting; /* its canonical name */
+  const char *value;   /* as one would write it */
+};
 
 struct weir__strategy {
   const char *name; /* the value of Pool Strategy */
-  /* Who gets a connection that has come free at `now`: a waiter still in its
-   * list, or NULL. */
-  struct weir__waiter *(*heir)(struct weir__pool *pool, uint64_t now);
-  /* For whom one more connect should begin at `now`, if the limits allow it: a
-   * waiter in `waiting`, not the trier; NULL: what is under way or lent out will do.  covered:
-   * connects that will serve whoever comes first.  leased: connections that are
-   * lent out. */
-  struct weir__waiter *(*opener)(struct weir__pool *pool,
-                                 uint64_t now,
-                                 uint32_t covered,
-                                 uint32_t leased);
+  const struct weir__preset *presets;
+  uint32_t n;
 };
 
-/* The strategy of that index in the setting's choices, or NULL: not built. */
+/* The strategy of that index in the setting's list of choices. */
 const struct weir__strategy *weir__strategy_find(uint32_t kind);
 
+/* What the setting of that canonical name is by default under that strategy; NULL:
+ * what the settings table says. */
+const char *weir__strategy_default(uint32_t kind, const char *setting);
+
 extern const struct weir__strategy weir__strategy_direct;
+extern const struct weir__strategy weir__strategy_legacy;
+extern const struct weir__strategy weir__strategy_channel;
 
 #endif

@@ -17,9 +17,9 @@
 #include "weir.h"
 
 #include "handle.h"
+#include "policy.h"
 #include "pool.h"
 #include "spike.h"
-#include "strategy.h"
 
 #define CALLERS_MAX 100u
 #define MS          UINT64_C(1000000)
@@ -132,14 +132,14 @@ static weir_h open_pool(weir_h engine, unsigned kind, unsigned max) {
   return pool;
 }
 
-/* The pool's strategy, but for the heir.  Nobody uses the pool yet. */
+/* The policy of handing over, but for the heir.  Nobody uses the pool yet. */
 static void set_rule(weir_h handle, unsigned rule) {
-  static struct weir__strategy changed[RULES];
+  static struct weir__handoff_policy changed[RULES];
   struct weir__pool *pool = weir__handle_find(handle, WEIR_TYPE_POOL);
   if (rules[rule].heir != NULL) {
-    changed[rule] = *pool->strategy;
+    changed[rule] = *pool->policies.handoff;
     changed[rule].heir = rules[rule].heir;
-    pool->strategy = &changed[rule];
+    pool->policies.handoff = &changed[rule];
   }
 }
 

@@ -226,18 +226,3 @@ Test(growth, begins_to_fill_after_a_drawn_pause, .timeout = 10) {
   AWAIT_STAT(pool, idle, 2);
   fixture_close(&f);
 }
-
-Test(growth, refuses_what_is_not_built_by_name, .timeout = 5) {
-  static const char *const texts[] = {"Driver=mock;Pool Growth=serial",
-                                      "Driver=mock;Pool Growth=parallel",
-                                      "Driver=mock;Pool Failure=all"};
-  fixture_open(&f);
-  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-    cr_assert_eq(
-        weir_pool_open(f.engine, texts[i], strlen(texts[i]), &pool, &f.err),
-        WEIR_E_UNSUPPORTED);
-    cr_assert_not_null(strstr(f.err.message, i < 2 ? "Growth" : "Failure"));
-  }
-  (void)fixture_pool(&f, "Pool Growth=adaptive;Pool Failure=breaker");
-  fixture_close(&f);
-}

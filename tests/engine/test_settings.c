@@ -230,18 +230,6 @@ Test(settings, what_is_not_built_is_taken_at_its_default_only, .timeout = 5) {
   check_refused("Lease Timeout", "5", WEIR_E_UNSUPPORTED,
                 "connection string, byte 7: \"Lease Timeout\" is not built "
                 "yet; leave it at its default (0)");
-  check_refused("Pool Strategy", "Legacy", WEIR_E_UNSUPPORTED,
-                "connection string, byte 7: \"Pool Strategy=legacy\" is not "
-                "built yet; leave it at its default (direct)");
-  check_refused("Pool Strategy", "channel", WEIR_E_UNSUPPORTED,
-                "connection string, byte 7: \"Pool Strategy=channel\" is not "
-                "built yet; leave it at its default (direct)");
-  check_refused("Pool Trim", "sweep", WEIR_E_UNSUPPORTED,
-                "connection string, byte 7: \"Pool Trim=sweep\" is not built "
-                "yet; leave it at its default (peak)");
-  check_refused("Pool Idle Order", "fifo", WEIR_E_UNSUPPORTED,
-                "connection string, byte 7: \"Pool Idle Order=fifo\" is not "
-                "built yet; leave it at its default (affinity)");
   check_refused("Queue Policy", "lifo", WEIR_E_ARG,
                 "connection string, byte 7: \"Queue Policy\" must be one of "
                 "fifo,codel");

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* policy.h - how a pool behaves: six choices, each from a table of its own and each
+ * with a key of its own in the connection string.
+ *
+ * A policy decides; it owns no memory, blocks nowhere and calls no driver.  What it
+ * has to remember lies in the pool.  Functions are called with the pool's mutex
+ * held unless said otherwise; none may be NULL.  Policies are read when a pool is
+ * made and do not change while it lives. */
+#ifndef WEIR_POLICY_H
+#define WEIR_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "classify.h"
+
+struct weir__cause;
+struct weir__look;
+struct weir__pool;
+struct weir__settings;
+struct weir__slot;
+struct weir__waiter;
+
+/* Pool Idle Order: which idle connection is handed out first.  The slot's word alone
+ * says whether it is idle (idle.h); this only finds it.  Any thread; the pool's
+ * mutex may be held. */
+struct weir__idle_policy {
+  const char *name;
+  /* As weir__idle_take(). */
+  struct weir__slot *(*take)(struct weir__pool *pool,
+                             uint32_t generation,
+                             uint64_t *out_word);
+  /* As weir__idle_note(): the word of that slot is IDLE. */
+  void (*note)(struct weir__pool *pool, uint32_t index);
+  /* As weir__idle_any(). */
+  bool (*any)(struct weir__pool *pool, uint32_t generation);
+};
+
+/* Pool Growth: how many connects waiting acquires start. */
+struct weir__growth_policy {
+  const char *name;
+  /* For whom one more connect should begin at `now`, if the limits allow it: a
+   * waiter in `waiting`, not the trier; NULL: what is under way or lent out will
+   * do.  covered: connects that will serve whoever comes first.  leased:
+   * connections that are lent out. */
+  struct weir__waiter *(*opener)(struct weir__pool *pool,
+                                 uint64_t now,
+                                 uint32_t covered,
+                                 uint32_t leased);
+  uint32_t
+      at_once; /* connects under way at once; UINT32_MAX: no limit of its own */
+  uint32_t filling; /* of them, for Min Pool Size */
+};
+
+/* Pool Handoff: who gets a connection that comes back. */
+enum weir__overtaking {
+  WEIR_OVERTAKE_NEVER,   /* nobody looks for an idle one while somebody waits */
+  WEIR_OVERTAKE_BOUNDED, /* for Handoff Bound; then it is handed over */
+  WEIR_OVERTAKE_ALWAYS   /* whoever is there first has it */
+};
+
+struct weir__handoff_policy {
+  const char *name;
+  /* Who gets a connection that has come free at `now`: a waiter still in its list,
+   * or NULL. */
+  struct weir__waiter *(*heir)(struct weir__pool *pool, uint64_t now);
+  enum weir__overtaking overtaking;
+};
+
+/* Pool Trim: which connections nobody has needed lately. */
+struct weir__trim_policy {
+  const char *name;
+  /* One look, if it is due, and what follows from it.  On the reactor; no lock. */
+  void (*look)(struct weir__look *look);
+};
+
+/* Pool Failure: what a failed connect means for the other callers. */
+struct weir__failure_verdict {
+  bool stay; /* the caller keeps its place in line; the time-out will tell it */
+  bool all;  /* all who wait fail with it */
+  bool next; /* the first in line fails with it */
+};
+
+struct weir__failure_policy {
+  const char *name;
+  bool breaker; /* asks the endpoint's breaker, and tells it how connects end */
+  /* A connect has failed. */
+  struct weir__failure_verdict (*judge)(struct weir__pool *pool,
+                                        enum weir__class class,
+                                        struct weir__cause *cause);
+  /* A connect has succeeded, or the pool was cleared. */
+  void (*mended)(struct weir__pool *pool);
+};
+
+/* Pool Async: how acquires that do not block wait. */
+struct weir__async_policy {
+  const char *name;
+  bool one_by_one; /* only the first of them is in line, the others behind it */
+};
+
+struct weir__policies {
+  const struct weir__idle_policy *idle;
+  const struct weir__growth_policy *growth;
+  const struct weir__handoff_policy *handoff;
+  const struct weir__trim_policy *trim;
+  const struct weir__failure_policy *failure;
+  const struct weir__async_policy *async;
+};
+
+/* Those that the settings name. */
+struct weir__policies weir__policies_of(const struct weir__settings *set);
+
+extern const struct weir__idle_policy weir__idle_affinity;
+extern const struct weir__growth_policy weir__growth_adaptive;
+extern const struct weir__handoff_policy weir__handoff_bounded;
+extern const struct weir__handoff_policy weir__handoff_direct;
+extern const struct weir__trim_policy weir__trim_by_peak;
+extern const struct weir__failure_policy weir__failure_breaker;
+extern const struct weir__async_policy weir__async_queue;
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* handoff.c - who is next in line. */
+#include "handoff.h"
+
+#include <stddef.h>
+
+#include "pool.h"
+#include "waiter.h"
+
+struct weir__waiter *weir__handoff_first(const struct weir__waiters *list,
+                                         uint64_t now) {
+  struct weir__waiter *w = list->first;
+  while (w != NULL && w->deadline <= now) {
+    w = w->next; /* its own thread is about to find out */
+  }
+  return w;
+}
+
+struct weir__waiter *weir__handoff_openers_last(struct weir__pool *pool,
+                                                uint64_t now) {
+  struct weir__waiter *w = weir__handoff_first(&pool->waiting, now);
+  return w != NULL ? w : weir__handoff_first(&pool->driving, now);
+}
