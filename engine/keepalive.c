@@ -50,6 +50,9 @@ static void let_go(struct weir_drv_hconn *s, bool good) {
       !weir__publish_again(pool, slot, &word)) {
     (void)weir__growth_retire(slot, &word);
   }
+  weir__mutex_lock(&pool->mu);
+  pool->review_asked = true; /* others may be due already */
+  weir__mutex_unlock(&pool->mu);
   weir__tend(pool);
 }
 

@@ -41,6 +41,24 @@ Test(keepalive, scenario_85_pings_each_once_in_its_interval, .timeout = 60) {
   fixture_close(&f);
 }
 
+/* Also where surplus is looked for far more seldom than anything is pinged. */
+Test(keepalive, pings_all_that_are_due_at_once, .timeout = 10) {
+  weir_h leases[4];
+  fixture_open_virtual(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=4;Keepalive Interval=10;"
+                                 "Connection Idle Timeout=10000");
+  for (unsigned i = 0; i < 4; i++) {
+    leases[i] = fixture_acquire(&f, pool);
+  }
+  for (unsigned i = 0; i < 4; i++) {
+    cr_assert_eq(weir_release(leases[i]), WEIR_OK);
+  }
+  fixture_sync(&f);
+  fixture_advance(&f, 12 * SECOND);
+  AWAIT_COUNT(&f, calls[MOCK_PING], 4);
+  fixture_close(&f);
+}
+
 Test(keepalive, is_off_by_default, .timeout = 10) {
   fixture_open_virtual(&f);
   weir_h pool = fixture_pool(&f, "Min Pool Size=2;Max Pool Size=2");
