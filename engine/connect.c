@@ -59,6 +59,7 @@ static void wait_again_locked(struct weir__pool *pool, struct weir__waiter *w)
     w->slot = NULL;
     weir__waiter_move(w, WEIR_WAITER_WAITING);
     weir__waiters_restore(&pool->waiting, w);
+    weir__dispatch_flag_locked(pool); /* nobody may overtake it from now on */
     weir__shed_queued_locked(pool, w);
   }
 }

@@ -24,22 +24,30 @@ static bool may_try(const struct weir__pool *pool,
  * is. */
 static uint64_t due_of(const struct weir__pool *pool,
                        const struct weir__waiter *w) {
-  return may_try(pool, w)
-             ? weir__clock_add(w->since,
-                               weir__pool_settings(pool)->handoff_bound_ns)
-             : 0;
+  if (!may_try(pool, w)) {
+    return 0;
+  }
+  return pool->policies.handoff->overtaking == WEIR_OVERTAKE_ALWAYS
+             ? WEIR_NEVER
+             : weir__clock_add(w->since,
+                               weir__pool_settings(pool)->handoff_bound_ns);
+}
+
+/* The first of those who may get what comes free; its time may have passed. */
+static const struct weir__waiter *head_of(const struct weir__pool *pool) {
+  return pool->waiting.first != NULL       ? pool->waiting.first
+         : pool->policies.handoff->openers ? pool->driving.first
+                                           : NULL;
 }
 
 static void set_due(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
-  const struct weir__waiter *head =
-      pool->waiting.first != NULL ? pool->waiting.first : pool->driving.first;
+  const struct weir__waiter *head = head_of(pool);
   weir__store_relaxed_u64(&pool->due,
                           head == NULL ? WEIR_NEVER : due_of(pool, head));
 }
 
 void weir__dispatch_flag_locked(struct weir__pool *pool) {
-  bool any = pool->waiting.n + pool->driving.n != 0;
-  uint64_t want = (any ? WEIR_Q_WAITERS : 0) |
+  uint64_t want = (head_of(pool) != NULL ? WEIR_Q_WAITERS : 0) |
                   (pool->waiting.trier != NULL ? WEIR_Q_TRYING : 0);
   /* These two bits change under mu only. */
   uint64_t have = weir__load_relaxed_u64(&pool->q);
@@ -231,7 +239,8 @@ static bool publish(struct weir__pool *pool,
                     struct weir__slot *slot,
                     uint64_t *word,
                     const struct weir__caller *self,
-                    uint64_t since) {
+                    uint64_t since,
+                    bool again) {
   uint32_t index = slot->index;
   uint32_t generation = weir__slot_generation(*word);
   bool connected = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
@@ -252,7 +261,7 @@ static bool publish(struct weir__pool *pool,
     return false;
   }
   WEIR_POINT("publish.published", slot);
-  weir__idle_note(pool, index);
+  weir__idle_note(pool, index, again);
   /* Re-read: a waiter that came before the slot was idle has set WAITERS, one
    * that came later finds the slot.  Whoever cleared or closed the pool before
    * the slot was idle has not seen it, so it is retired here, by its word: its
@@ -277,14 +286,14 @@ bool weir__publish(struct weir__pool *pool,
                    struct weir__slot *slot,
                    uint64_t *word,
                    const struct weir__caller *self) {
-  return publish(pool, slot, word, self, weir__clock_coarse());
+  return publish(pool, slot, word, self, weir__clock_coarse(), false);
 }
 
 bool weir__publish_again(struct weir__pool *pool,
                          struct weir__slot *slot,
                          uint64_t *word) {
   return publish(pool, slot, word, NULL,
-                 weir__load_relaxed_u64(&slot->idle_since));
+                 weir__load_relaxed_u64(&slot->idle_since), true);
 }
 
 /* The trier has gone: a release that still sees its TRYING has made its slot idle
@@ -301,7 +310,7 @@ static void flag_before_look(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
 static void serve_locked(struct weir__pool *pool, struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu) {
   uint64_t now = 0;
-  while (pool->waiting.n + pool->driving.n != 0 && weir__wakes_room(wakes)) {
+  while (head_of(pool) != NULL && weir__wakes_room(wakes)) {
     now = now == 0 ? weir__clock_now() : now;
     weir__shed_head_locked(pool, now, wakes);
     flag_before_look(pool);

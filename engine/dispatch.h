@@ -21,6 +21,11 @@
  * before WAITERS is, so who has read that need not lock to know.
  * direct: everybody in line is overdue, and nobody looks for an idle connection
  * while somebody is in line.
+ * queued: the same, but who opens a connection of its own is not in line for this.
+ * barging: as bounded without a bound.  due is WEIR_NEVER for a head that can try for
+ * itself, 0 for a submitted one.  Nor is who opens in line.
+ * WAITERS says that somebody may be the heir: where openers are none, it is not set
+ * for them, and what comes back while they open is idle for whoever comes by.
  *
  * No wake-up is lost.  While a slot is idle and somebody is in line:
  *   1. a thread is between making a slot idle and reading Q afterwards, or

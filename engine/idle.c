@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "idle_list.h"
+#include "policy.h"
 #include "pool.h"
 #include "slot.h"
 #include "sys/mem.h"
@@ -24,6 +26,12 @@ static struct weir__idle_hint *hints_of(const struct weir__idle *idle) {
   return atomic_load_explicit(&idle->hints, memory_order_acquire);
 }
 
+bool weir__idle_init(struct weir__idle *idle,
+                     const struct weir__idle_policy *policy) {
+  idle->list = policy->listed ? weir__idle_list_new() : NULL;
+  return idle->list != NULL || !policy->listed;
+}
+
 bool weir__idle_grow(struct weir__idle *idle, uint32_t max) {
   if (hints_of(idle) == NULL) {
     uint32_t n = hints_wanted();
@@ -34,11 +42,14 @@ bool weir__idle_grow(struct weir__idle *idle, uint32_t max) {
     idle->hint_mask = n - 1;
     atomic_store_explicit(&idle->hints, hints, memory_order_release);
   }
-  return weir__bits_grow(&idle->bits, max);
+  return idle->list != NULL ? weir__idle_list_grow(idle->list, max)
+                            : weir__bits_grow(&idle->bits, max);
 }
 
 void weir__idle_fini(struct weir__idle *idle) {
   weir__bits_fini(&idle->bits);
+  weir__idle_list_free(idle->list);
+  idle->list = NULL;
   weir__mem_free(hints_of(idle));
   atomic_store_explicit(&idle->hints, NULL, memory_order_relaxed);
 }
@@ -105,8 +116,8 @@ struct weir__slot *weir__idle_take(struct weir__pool *pool,
   return slot;
 }
 
-void weir__idle_note(struct weir__pool *pool, uint32_t index) {
-  pool->policies.idle->note(pool, index);
+void weir__idle_note(struct weir__pool *pool, uint32_t index, bool again) {
+  pool->policies.idle->note(pool, index, again);
 }
 
 bool weir__idle_any(struct weir__pool *pool, uint32_t generation) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* idle.h - which idle slot next: the one this CPU gave back last, else the one
- * with the lowest index, so that surplus slots really idle.
+/* idle.h - which idle slot next.  The slot's word alone says whether a slot is idle;
+ * how it is found is the pool's Pool Idle Order.
  *
- * The slot's word alone says whether a slot is idle.  The bitmap is a superset:
+ * lifo, fifo: a list in the order of returns (idle_list.h).
+ * affinity: the one this CPU gave back last, else the one with the lowest index, so
+ * that surplus slots really idle.  There is a bitmap, which is a superset:
  * an idle slot's bit is set or about to be set by whoever made it idle; a set
  * bit may belong to a slot that is not idle any more.  In steady state neither
  * bitmap nor hint is written.
@@ -20,6 +22,8 @@
 #include "sys/atomic.h"
 #include "sys/clock.h"
 
+struct weir__idle_list;
+struct weir__idle_policy;
 struct weir__pool;
 struct weir__slot;
 
@@ -41,14 +45,19 @@ struct weir__idle {
   _Atomic uint32_t suspects; /* 1: some slots became suspect; reactor clears */
   _Atomic uint32_t lost_n;   /* connections lost since lost_since */
   _Atomic uint64_t lost_since;
+  struct weir__idle_list *list; /* in place of the bitmap; fixed; or NULL */
 };
 
 /* Connections lost within WEIR_IDLE_LOST_NS that make all idle ones suspect. */
 #define WEIR_IDLE_LOST_MAX 3u
 #define WEIR_IDLE_LOST_NS  WEIR_NS_PER_S
 
-/* Makes room for slots below max.  False: no memory.  The pool's mutex is held.
- * An object of zeros is one for no slots. */
+/* Makes an object of zeros one for no slots in that order.  False: no memory.  One of
+ * zeros is affinity's already. */
+bool weir__idle_init(struct weir__idle *idle,
+                     const struct weir__idle_policy *policy);
+
+/* Makes room for slots below max.  False: no memory.  The pool's mutex is held. */
 bool weir__idle_grow(struct weir__idle *idle, uint32_t max);
 void weir__idle_fini(struct weir__idle *idle);
 
@@ -58,8 +67,9 @@ struct weir__slot *weir__idle_take(struct weir__pool *pool,
                                    uint32_t generation,
                                    uint64_t *out_word);
 
-/* After the slot's word has become IDLE: makes it findable. */
-void weir__idle_note(struct weir__pool *pool, uint32_t index);
+/* After the slot's word has become IDLE: makes it findable.  again: it was idle until
+ * the engine looked at it, so it keeps its turn. */
+void weir__idle_note(struct weir__pool *pool, uint32_t index, bool again);
 
 /* True if a slot of that generation is idle.  mu held: one that is missed, because
  * its bit is away for a moment, is looked for by the reactor. */

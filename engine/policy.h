@@ -26,12 +26,13 @@ struct weir__waiter;
  * mutex may be held. */
 struct weir__idle_policy {
   const char *name;
+  bool listed; /* has a list of its own (idle_list.h), and no bitmap */
   /* As weir__idle_take(). */
   struct weir__slot *(*take)(struct weir__pool *pool,
                              uint32_t generation,
                              uint64_t *out_word);
   /* As weir__idle_note(): the word of that slot is IDLE. */
-  void (*note)(struct weir__pool *pool, uint32_t index);
+  void (*note)(struct weir__pool *pool, uint32_t index, bool again);
   /* As weir__idle_any(). */
   bool (*any)(struct weir__pool *pool, uint32_t generation);
 };
@@ -62,9 +63,10 @@ enum weir__overtaking {
 struct weir__handoff_policy {
   const char *name;
   /* Who gets a connection that has come free at `now`: a waiter still in its list,
-   * or NULL. */
+   * or NULL.  (Bounded and barging: or who is first to be woken to try.) */
   struct weir__waiter *(*heir)(struct weir__pool *pool, uint64_t now);
   enum weir__overtaking overtaking;
+  bool openers; /* so may be one who opens a connection of its own */
 };
 
 /* Pool Trim: which connections nobody has needed lately. */
@@ -111,9 +113,13 @@ struct weir__policies {
 struct weir__policies weir__policies_of(const struct weir__settings *set);
 
 extern const struct weir__idle_policy weir__idle_affinity;
+extern const struct weir__idle_policy weir__idle_lifo;
+extern const struct weir__idle_policy weir__idle_fifo;
 extern const struct weir__growth_policy weir__growth_adaptive;
 extern const struct weir__handoff_policy weir__handoff_bounded;
 extern const struct weir__handoff_policy weir__handoff_direct;
+extern const struct weir__handoff_policy weir__handoff_queued;
+extern const struct weir__handoff_policy weir__handoff_barging;
 extern const struct weir__trim_policy weir__trim_by_peak;
 extern const struct weir__failure_policy weir__failure_breaker;
 extern const struct weir__async_policy weir__async_queue;

@@ -89,7 +89,9 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   pool->engine = parts->engine;
   pool->driver = parts->driver;
   pool->key = parts->key;
-  if (!weir__endpoint_open(pool)) {
+  pool->policies = weir__policies_of(&parts->options->settings);
+  if (!weir__idle_init(&pool->idle, pool->policies.idle) ||
+      !weir__endpoint_open(pool)) {
     release_memory(pool);
     return NULL;
   }
@@ -105,7 +107,6 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   pool->step_max = UINT32_MAX;
   pool->max_now = set->max_pool_size;
   pool->lazy = set->startup == WEIR_STARTUP_LAZY;
-  pool->policies = weir__policies_of(set);
   pool->ordered = pool->policies.handoff->overtaking == WEIR_OVERTAKE_NEVER;
   weir__store_relaxed_u64(&pool->due, WEIR_NEVER);
   pool->fair_key = endpoint_hash(pool->key);

@@ -3,7 +3,8 @@
  *
  * The pool's word Q is read by every acquire and release and written rarely:
  *
- *   bit 0      WAITERS: somebody is in a list of waiters (guarded by mu)
+ *   bit 0      WAITERS: somebody is in line for what comes free (guarded by mu);
+ *              dispatch.h says who is
  *   bit 1      PAUSED: nobody is served; waiters stay in line
  *   bit 2      DRAINING: no acquire begins; those in line are served
  *   bit 3      CLOSED: no acquire succeeds any more

@@ -16,6 +16,11 @@ struct weir__waiter *weir__handoff_first(const struct weir__waiters *list,
   return w;
 }
 
+struct weir__waiter *weir__handoff_waiting(struct weir__pool *pool,
+                                           uint64_t now) {
+  return weir__handoff_first(&pool->waiting, now);
+}
+
 struct weir__waiter *weir__handoff_openers_last(struct weir__pool *pool,
                                                 uint64_t now) {
   struct weir__waiter *w = weir__handoff_first(&pool->waiting, now);

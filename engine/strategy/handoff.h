@@ -19,4 +19,8 @@ struct weir__waiter *weir__handoff_first(const struct weir__waiters *list,
 struct weir__waiter *weir__handoff_openers_last(struct weir__pool *pool,
                                                 uint64_t now);
 
+/* First come, first served among those who wait, and nobody else. */
+struct weir__waiter *weir__handoff_waiting(struct weir__pool *pool,
+                                           uint64_t now);
+
 #endif

@@ -8,4 +8,5 @@ const struct weir__handoff_policy weir__handoff_direct = {
     .name = "direct",
     .heir = weir__handoff_openers_last,
     .overtaking = WEIR_OVERTAKE_NEVER,
+    .openers = true,
 };

@@ -102,7 +102,8 @@ static struct weir__slot *take(struct weir__pool *pool,
   return NULL;
 }
 
-static void note(struct weir__pool *pool, uint32_t index) {
+static void note(struct weir__pool *pool, uint32_t index, bool again) {
+  (void)again; /* there is no order to keep */
   struct weir__idle_hint *hint = weir__idle_hint_here(&pool->idle);
   weir__bits_set(&pool->idle.bits, index);
   if (hint != NULL &&
@@ -114,6 +115,7 @@ static void note(struct weir__pool *pool, uint32_t index) {
 
 const struct weir__idle_policy weir__idle_affinity = {
     .name = "affinity",
+    .listed = false,
     .take = take,
     .note = note,
     .any = any,

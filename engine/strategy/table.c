@@ -29,8 +29,8 @@ const char *weir__strategy_default(uint32_t kind, const char *setting) {
 
 static const struct weir__idle_policy *const idle[] = {
     [WEIR_IDLE_AFFINITY] = &weir__idle_affinity,
-    [WEIR_IDLE_LIFO] = &weir__idle_affinity,
-    [WEIR_IDLE_FIFO] = &weir__idle_affinity,
+    [WEIR_IDLE_LIFO] = &weir__idle_lifo,
+    [WEIR_IDLE_FIFO] = &weir__idle_fifo,
 };
 
 static const struct weir__growth_policy *const growth[] = {
@@ -42,8 +42,8 @@ static const struct weir__growth_policy *const growth[] = {
 static const struct weir__handoff_policy *const handoff[] = {
     [WEIR_HANDOFF_BOUNDED] = &weir__handoff_bounded,
     [WEIR_HANDOFF_DIRECT] = &weir__handoff_direct,
-    [WEIR_HANDOFF_BARGING] = &weir__handoff_bounded,
-    [WEIR_HANDOFF_QUEUED] = &weir__handoff_direct,
+    [WEIR_HANDOFF_BARGING] = &weir__handoff_barging,
+    [WEIR_HANDOFF_QUEUED] = &weir__handoff_queued,
 };
 
 static const struct weir__trim_policy *const trim[] = {

@@ -33,6 +33,7 @@ enum weir__rank {
   WEIR_RANK_ENGINE,       /* an engine's list of pools */
   WEIR_RANK_CLEAR,        /* clears of a pool, one at a time */
   WEIR_RANK_POOL,         /* a pool's waiters and creation */
+  WEIR_RANK_IDLE,         /* a pool's list of idle slots */
   WEIR_RANK_ENDPOINT,     /* breaker and budget of a server */
   WEIR_RANK_CREDENTIAL,   /* every credential of the process */
   WEIR_RANK_LOADER,       /* the drivers of an engine */
