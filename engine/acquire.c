@@ -153,6 +153,16 @@ int weir__acquire_refuse(struct weir__pool *pool,
       weir__pool_settings(pool)->max_waiters);
 }
 
+int weir__acquire_refuse_node(struct weir__pool *pool,
+                              struct weir__waiter *w,
+                              int code,
+                              struct weir_error *err) {
+  struct weir__cause *cause = w->cause;
+  w->cause = NULL;
+  return cause != NULL ? weir__cause_tell(cause, err)
+                       : weir__acquire_refuse(pool, code, err);
+}
+
 /* In line.  0 or the reason why not. */
 static int enqueue(struct weir__pool *pool, struct weir__waiter *w) {
   struct weir__wakes wakes = {.n_asleep = 0};
@@ -244,7 +254,7 @@ static int granted(struct weir__pool *pool,
   uint64_t word = w->granted_word;
   int rc = requeue(pool, w);
   (void)weir__growth_retire(dead, &word);
-  return rc == 0 ? WEIR_PENDING : weir__acquire_refuse(pool, rc, err);
+  return rc == 0 ? WEIR_PENDING : weir__acquire_refuse_node(pool, w, rc, err);
 }
 
 static int failed(struct weir__pool *pool,
@@ -254,8 +264,7 @@ static int failed(struct weir__pool *pool,
   if (w->code == WEIR_E_OVERLOADED) {
     return weir__explain_shed(pool, w, err);
   }
-  return w->cause != NULL ? weir__cause_tell(w->cause, err)
-                          : weir__acquire_refuse(pool, w->code, err);
+  return weir__acquire_refuse_node(pool, w, w->code, err);
 }
 
 /* What has been decided.  WEIR_PENDING: nothing for good. */
@@ -347,11 +356,11 @@ static int acquire_slow(struct weir__pool *pool,
   }
   WEIR_POINT("waiter.enqueue", pool);
   rc = enqueue(pool, &w);
-  if (rc == WEIR_E_TIMEOUT) {
+  if (rc == WEIR_E_TIMEOUT && w.cause == NULL) {
     return weir__explain_timeout(pool, &w, err);
   }
   if (rc != 0) {
-    return weir__acquire_refuse(pool, rc, err);
+    return weir__acquire_refuse_node(pool, &w, rc, err);
   }
   WEIR_POINT("waiter.queued", pool);
   return wait_in_line(pool, &w, out_lease, err);

@@ -34,6 +34,12 @@ int weir__acquire_refuse(struct weir__pool *pool,
                          int code,
                          struct weir_error *err);
 
+/* The same of a node: its cause if it has one, which is given back. */
+int weir__acquire_refuse_node(struct weir__pool *pool,
+                              struct weir__waiter *w,
+                              int code,
+                              struct weir_error *err);
+
 /* Whether a connection that was idle until now may be given to a user: not any
  * more, if it lives, or as it is because it has just been used. */
 enum weir__trust {

@@ -7,6 +7,7 @@
 #include "control.h"
 #include "dispatch.h"
 #include "endpoint.h"
+#include "growth.h"
 #include "loader.h"
 #include "options.h"
 #include "settings.h"
@@ -23,6 +24,7 @@ struct edit {
   uint32_t min_size;
   uint32_t max_size;
   const struct weir__conninfo *ci;
+  bool forgives; /* it may have mended what made connects fail */
 };
 
 static int refuse_full(struct weir_error *err) {
@@ -65,6 +67,9 @@ static int swap_locked(struct weir__pool *pool,
     pool->n_blocks++;
   }
   pool->block = fresh;
+  if (edit->forgives) {
+    weir__growth_forgive_locked(pool);
+  }
   weir__pool_limit_locked(pool);
   pool->review_asked = true;
   weir__control_news_locked(pool);
@@ -159,7 +164,7 @@ int weir__change_settings(struct weir__pool *pool,
   }
   rc = check(pool, &ci, err);
   if (rc == WEIR_OK) {
-    const struct edit edit = {.apply = apply_text, .ci = &ci};
+    const struct edit edit = {.apply = apply_text, .ci = &ci, .forgives = true};
     rc = change(pool, self, &edit, err);
   }
   weir__conninfo_fini(&ci);

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "digest.h"
 #include "engine.h"
 #include "handle.h"
+#include "pool.h"
 #include "request.h"
 #include "secret.h"
 #include "session.h"
@@ -39,6 +41,13 @@ struct weir__ask_list {
   struct weir__ask **end;
 };
 
+/* What was given for whom, as keyed digests. */
+struct given {
+  bool known;
+  uint8_t whom[WEIR_DIGEST_BYTES];
+  uint8_t secret[WEIR_DIGEST_BYTES];
+};
+
 /* One who waits for a request, on its stack. */
 struct fetcher {
   struct fetcher *next;
@@ -55,6 +64,8 @@ struct weir__credential {
   struct weir__ask_list waiting; /* in line */
   struct weir__ask_list fetched; /* ... and being answered */
   struct fetcher *fetchers;      /* first come, first served */
+  struct given last;             /* the last answer */
+  _Atomic uint32_t secrets;      /* grows when one differs from that before */
 };
 
 static struct weir__mutex mu = {PTHREAD_MUTEX_INITIALIZER,
@@ -331,6 +342,42 @@ bool weir__credential_withdraw(struct weir_drv_hconn *session) {
   return ask != NULL;
 }
 
+uint32_t weir__credential_secrets(const struct weir__credential *credential) {
+  return credential == NULL ? 0 : weir__load_acquire_u32(&credential->secrets);
+}
+
+static struct weir__digest_piece text(const char *s) {
+  return (struct weir__digest_piece){s, strlen(s) + 1};
+}
+
+/* With their NULs, so that no two lists of texts read the same. */
+static void digest(const struct weir_credential_request *told,
+                   const struct weir__secret *secret,
+                   struct given *out) {
+  struct weir__digest_piece whom[] = {
+      {&told->kind, sizeof told->kind},
+      text(told->principal),
+      text(told->resource),
+      text(told->authority),
+  };
+  struct weir__digest_piece what = {weir__secret_bytes(secret),
+                                    weir__secret_len(secret)};
+  out->known =
+      weir__digest(whom, 4, out->whom) && weir__digest(&what, 1, out->secret);
+}
+
+/* Another secret for the same.  Who asks for others in turn, with one credential,
+ * tells nothing. */
+static void compare_locked(struct weir__credential *c,
+                           const struct given *given) WEIR_REQUIRES(mu) {
+  if (given->known && c->last.known &&
+      memcmp(given->whom, c->last.whom, WEIR_DIGEST_BYTES) == 0 &&
+      memcmp(given->secret, c->last.secret, WEIR_DIGEST_BYTES) != 0) {
+    (void)weir__add_acq_rel_u32(&c->secrets, 1);
+  }
+  c->last = *given;
+}
+
 static struct weir__ask *take(uint64_t request) {
   weir__mutex_lock(&mu);
   struct weir__ask *ask = weir__handle_find(request, WEIR_TYPE_REQUEST);
@@ -339,6 +386,17 @@ static struct weir__ask *take(uint64_t request) {
   }
   weir__mutex_unlock(&mu);
   return ask;
+}
+
+/* The session, and with it its pool and the pool's reference, stays until it has
+ * its answer. */
+static void note_secret(const struct weir__ask *ask,
+                        const struct weir__secret *secret) {
+  struct given given = {.known = false};
+  digest(&ask->told, secret, &given);
+  weir__mutex_lock(&mu);
+  compare_locked(ask->session->pool->credential, &given);
+  weir__mutex_unlock(&mu);
 }
 
 int weir__credential_answer(uint64_t request,
@@ -350,6 +408,7 @@ int weir__credential_answer(uint64_t request,
   }
   struct weir_drv_hconn *session = ask->session;
   int32_t kind = ask->told.kind;
+  note_secret(ask, secret);
   weir__mem_free(ask);
   WEIR_POINT("credential.answer", session);
   weir__request_given(session, kind, secret, expires_unix_s);

@@ -71,6 +71,10 @@ int weir__credential_answer(uint64_t request,
                             struct weir__secret *secret,
                             uint64_t expires_unix_s);
 
+/* Grows each time that a program gives another secret than the time before; 0 for
+ * NULL.  Threads: any; locks may be held. */
+uint32_t weir__credential_secrets(const struct weir__credential *credential);
+
 /* weir_credential_refuse(). */
 int weir__credential_refuse(uint64_t request,
                             const char *message,

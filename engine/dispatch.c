@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "cause.h"
 #include "control.h"
 #include "growth.h"
 #include "policy.h"
@@ -368,6 +369,23 @@ void weir__dispatch_tried_locked(struct weir__pool *pool,
   }
 }
 
+/* Nothing idle was found for one who has just come into line, and a connect may not
+ * begin for a while: it is not to wait for that.  0: it stays, or has been decided
+ * by now. */
+static int refuse_locked(struct weir__pool *pool,
+                         struct weir__waiter *w,
+                         struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
+  struct weir__cause *cause = NULL;
+  if (!weir__waiter_waits(weir__waiter_state(w)) ||
+      !weir__control_opens_locked(pool) ||
+      !pool->policies.failure->refuses(pool, weir__clock_now(), true, &cause)) {
+    return 0;
+  }
+  (void)weir__dispatch_leave_locked(pool, w, wakes);
+  w->cause = cause;
+  return cause == NULL ? WEIR_E_NOMEM : cause->error.code;
+}
+
 int weir__dispatch_enqueue_locked(struct weir__pool *pool,
                                   struct weir__waiter *w,
                                   struct weir__wakes *wakes) {
@@ -398,7 +416,7 @@ int weir__dispatch_enqueue_locked(struct weir__pool *pool,
     weir__idle_overtook(pool);
   }
   weir__dispatch_locked(pool, wakes);
-  return 0;
+  return refuse_locked(pool, w, wakes);
 }
 
 int weir__dispatch_requeue_locked(struct weir__pool *pool,
@@ -415,7 +433,7 @@ int weir__dispatch_requeue_locked(struct weir__pool *pool,
   weir__dispatch_flag_locked(pool);
   weir__shed_queued_locked(pool, w);
   weir__dispatch_locked(pool, wakes);
-  return 0;
+  return refuse_locked(pool, w, wakes);
 }
 
 /* Those in front of it in line, not counted beyond WEIR_DISPATCH_BEFORE_MAX. */

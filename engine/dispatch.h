@@ -80,14 +80,16 @@ void weir__dispatch_tried_locked(struct weir__pool *pool,
 /* A node at the end of the line, and served if that can be: a blocking caller looks
  * for itself where it may overtake.  0, or it is refused, and counted so:
  * WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max Waiters), WEIR_E_TIMEOUT (its time-out has
- * passed).  mu held. */
+ * passed); or, because connects fail and it would need one (Pool Failure), with the
+ * code of w->cause, a reference; then it has left the line.  mu held. */
 int weir__dispatch_enqueue_locked(struct weir__pool *pool,
                                   struct weir__waiter *w,
                                   struct weir__wakes *wakes)
     WEIR_REQUIRES(pool->mu);
 
 /* Back in line, in front: what it was granted was not good (P4: a failed
- * validation does not cost the place).  0 or WEIR_E_CLOSED.  mu held. */
+ * validation does not cost the place).  0, WEIR_E_CLOSED, or the code of w->cause as
+ * above.  mu held. */
 int weir__dispatch_requeue_locked(struct weir__pool *pool,
                                   struct weir__waiter *w,
                                   struct weir__wakes *wakes)

@@ -8,6 +8,7 @@
 #include "cause.h"
 #include "engine.h"
 #include "key.h"
+#include "policy.h"
 #include "pool.h"
 #include "slot.h"
 #include "status.h"
@@ -255,7 +256,8 @@ void weir__endpoint_kept(struct weir__pool *pool) {
 /* --------------------------------------------------------------- connects */
 
 static bool asks_breaker(const struct weir__pool *pool) {
-  return weir__pool_settings(pool)->blocking_period != WEIR_BLOCKING_NEVER;
+  return pool->policies.failure->breaker &&
+         weir__pool_settings(pool)->blocking_period != WEIR_BLOCKING_NEVER;
 }
 
 /* No unit: in the ring by now.  Returns when to look again. */
@@ -298,6 +300,21 @@ enum weir__leave weir__endpoint_begin(struct weir__pool *pool,
   return leave;
 }
 
+bool weir__endpoint_is_well(struct weir__pool *pool, uint32_t *out_ticket) {
+  struct weir__endpoint *e = at(pool);
+  uint32_t ticket = WEIR_ENDPOINT_NO_TICKET;
+  weir__mutex_lock(&e->mu);
+  bool well = !asks_breaker(pool) || e->breaker.state == WEIR_BREAKER_CLOSED;
+  if (well && asks_breaker(pool)) {
+    (void)weir__breaker_begin(&e->breaker, weir__clock_now(), &ticket);
+  }
+  weir__mutex_unlock(&e->mu);
+  if (well) {
+    *out_ticket = ticket;
+  }
+  return well;
+}
+
 /* What a failure tells the breaker.  A server that has too much to do is there,
  * unless it bears nobody at all; one that refuses a password has nothing to say
  * about others' connects; a connection that breaks is an accident, but not if it
@@ -338,7 +355,8 @@ bool weir__endpoint_ended(struct weir__pool *pool,
   struct weir__endpoint *e = at(pool);
   uint64_t now = weir__clock_now();
   bool failed = outcome == WEIR_OUTCOME_BAD;
-  struct weir__cause *last = failed ? weir__cause_new(error) : NULL;
+  bool tells = failed && pool->policies.failure->breaker;
+  struct weir__cause *last = tells ? weir__cause_new(error) : NULL;
   weir__mutex_lock(&e->mu);
   bool changed = failed ? bad(e, ticket, class, now)
                  : outcome == WEIR_OUTCOME_GOOD
@@ -367,6 +385,9 @@ void weir__endpoint_overloaded(struct weir__pool *pool) {
 
 void weir__endpoint_lost(struct weir__pool *pool) {
   struct weir__endpoint *e = at(pool);
+  if (!pool->policies.failure->breaker) {
+    return;
+  }
   weir__mutex_lock(&e->mu);
   (void)weir__breaker_suspect(&e->breaker, weir__clock_now());
   weir__mutex_unlock(&e->mu);

@@ -83,6 +83,10 @@ enum weir__leave weir__endpoint_begin(struct weir__pool *pool,
                                       uint32_t *out_ticket,
                                       uint64_t *out_at);
 
+/* True if the endpoint is thought well, or the pool does not ask: a session may be
+ * replaced, which keeps its unit of the budget.  *out_ticket is to be handed in. */
+bool weir__endpoint_is_well(struct weir__pool *pool, uint32_t *out_ticket);
+
 /* How a connect has ended. */
 enum weir__outcome {
   WEIR_OUTCOME_GOOD,

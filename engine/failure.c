@@ -8,6 +8,7 @@
 #include "cause.h"
 #include "classify.h"
 #include "control.h"
+#include "credential.h"
 #include "dispatch.h"
 #include "endpoint.h"
 #include "growth.h"
@@ -21,17 +22,22 @@
 
 /* ----------------------------------------------------------------- waiters */
 
+static void fail(struct weir__pool *pool,
+                 struct weir__waiter *w,
+                 struct weir__cause *cause,
+                 struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
+  weir__waiters_remove(&pool->waiting, w);
+  w->code = cause == NULL ? WEIR_E_NOMEM : cause->error.code;
+  w->cause = weir__cause_ref(cause);
+  pool->growth.down += w->code == WEIR_E_DOWN;
+  weir__waiter_decide(w, WEIR_WAITER_FAILED, wakes);
+}
+
 void weir__growth_fail_locked(struct weir__pool *pool,
                               struct weir__cause *cause,
                               struct weir__wakes *wakes) {
-  int32_t code = cause == NULL ? WEIR_E_NOMEM : cause->error.code;
   while (pool->waiting.first != NULL && weir__wakes_room(wakes)) {
-    struct weir__waiter *w = pool->waiting.first;
-    weir__waiters_remove(&pool->waiting, w);
-    w->code = code;
-    w->cause = weir__cause_ref(cause);
-    pool->growth.down += code == WEIR_E_DOWN;
-    weir__waiter_decide(w, WEIR_WAITER_FAILED, wakes);
+    fail(pool, pool->waiting.first, cause, wakes);
   }
   if (pool->waiting.first != NULL) {
     weir__tend(pool); /* for the rest */
@@ -49,6 +55,24 @@ static void fail_all(struct weir__pool *pool, struct weir__cause *cause) {
     weir__mutex_unlock(&pool->mu);
     weir__wakes_flush(&wakes, NULL);
   } while (more);
+}
+
+/* One more than the caller whose connect it was: the first in line, if there are
+ * more in line than will be opened for.  `own`: the connect was for one of those,
+ * whom it will fail besides. */
+static void fail_one(struct weir__pool *pool,
+                     struct weir__cause *cause,
+                     bool own) {
+  struct weir__wakes wakes = {.n_asleep = 0};
+  weir__mutex_lock(&pool->mu);
+  const struct weir__waiter *trier = pool->waiting.trier;
+  struct weir__waiter *w = pool->waiting.first;
+  if (pool->waiting.n > pool->growth.n_owned + own) {
+    fail(pool, w, cause, &wakes);
+    weir__dispatch_tried_locked(pool, trier, &wakes);
+  }
+  weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, NULL);
 }
 
 /* Behind all that came before it: usually those that failed with it. */
@@ -123,56 +147,157 @@ static void hand_in_bad(struct weir__pool *pool,
                              class, err);
 }
 
+/* True: the pool is to be cleared for it. */
+static bool note(struct weir__pool *pool,
+                 enum weir__class class,
+                 struct weir__cause *cause) {
+  weir__mutex_lock(&pool->mu);
+  pool->connects_failed++;
+  weir__control_news_locked(pool);
+  weir__cause_unref(pool->last_error);
+  pool->last_error = weir__cause_ref(cause);
+  pool->last_error_at = weir__clock_now();
+  bool clear =
+      class == WEIR_CLASS_ROLE && clears_on_role(pool) && first_of_role(pool);
+  weir__mutex_unlock(&pool->mu);
+  return clear;
+}
+
+static struct weir__failure_verdict judge(struct weir__pool *pool,
+                                          enum weir__class class,
+                                          struct weir__cause *cause,
+                                          uint64_t begun) {
+  weir__mutex_lock(&pool->mu);
+  struct weir__failure_verdict verdict =
+      pool->policies.failure->judge(pool, class, cause, begun);
+  pool->growth.secrets = weir__credential_secrets(pool->credential);
+  weir__mutex_unlock(&pool->mu);
+  return verdict;
+}
+
+static void tell_others(struct weir__pool *pool,
+                        const struct weir__failure_verdict *verdict,
+                        struct weir__cause *cause,
+                        bool own) {
+  struct weir__cause *told = cause == NULL || verdict->again_ns == 0
+                                 ? weir__cause_ref(cause)
+                                 : weir__cause_again(cause, verdict->again_ns);
+  if (verdict->all) {
+    fail_all(pool, told);
+  } else if (verdict->one) {
+    fail_one(pool, told, own);
+  }
+  weir__cause_unref(told);
+}
+
+/* Cleared before it is judged: a clear forgets failures. */
 bool weir__growth_failed(struct weir__pool *pool,
                          struct weir__slot *slot,
                          const struct weir_error *err) {
   enum weir__class class =
       weir__classify_connect(err->scope, err->kind, err->phase);
+  const struct weir_drv_hconn *session = weir__slot_session(slot);
   struct weir__cause *cause = weir__cause_new(err);
   hand_in_bad(pool, slot, class, err);
-  weir__mutex_lock(&pool->mu);
-  pool->connects_failed++;
-  weir__control_news_locked(pool);
-  weir__cause_unref(pool->last_error);
-  pool->last_error = weir__cause_ref(cause);
-  pool->last_error_at = weir__clock_now();
-  struct weir__failure_verdict verdict =
-      pool->policies.failure->judge(pool, class, cause);
-  bool clear =
-      class == WEIR_CLASS_ROLE && clears_on_role(pool) && first_of_role(pool);
-  weir__mutex_unlock(&pool->mu);
-  if (verdict.all) {
-    fail_all(pool, cause);
-  }
-  weir__cause_unref(cause);
-  if (clear) {
+  if (note(pool, class, cause)) {
     weir__pool_clear(pool);
   }
+  struct weir__failure_verdict verdict = judge(pool, class, cause, slot->since);
+  if (verdict.all || verdict.one) {
+    tell_others(pool, &verdict, cause, session != NULL && session->for_waiters);
+  }
+  weir__cause_unref(cause);
   return verdict.stay;
 }
 
-void weir__growth_replace_failed(struct weir__pool *pool,
-                                 const struct weir_drv_hconn *session) {
+/* ------------------------------------------------------------- replacements */
+
+bool weir__growth_replace_begin(struct weir__pool *pool, uint32_t *out_ticket) {
+  weir__mutex_lock(&pool->mu);
+  /* Not as a probe: its end would be the end of a statement, too. */
+  bool may = pool->growth.barred == NULL && !pool->growth.blocking.active &&
+             weir__endpoint_is_well(pool, out_ticket);
+  pool->connects_begun += may;
+  weir__mutex_unlock(&pool->mu);
+  return may;
+}
+
+/* What its user has stopped, or its statement's time, says nothing of the server. */
+static bool is_telling(const struct weir_drv_hconn *session) {
+  return !session->cancelling && !session->expired && !session->closed &&
+         session->error.kind != WEIR_DRV_K_CANCELLED;
+}
+
+static void replace_failed(struct weir__pool *pool,
+                           const struct weir_drv_hconn *session) {
   struct weir_error err = {.struct_size = sizeof err};
   weir__error_from_driver(&err, &session->error, WEIR_E_FAIL, WEIR_PHASE_LOGIN);
+  enum weir__class class =
+      weir__classify_connect(err.scope, err.kind, err.phase);
   struct weir__cause *cause = weir__cause_new(&err);
-  weir__mutex_lock(&pool->mu);
-  pool->connects_failed++;
-  weir__control_news_locked(pool);
-  weir__cause_unref(pool->last_error);
-  pool->last_error = weir__cause_ref(cause);
-  pool->last_error_at = weir__clock_now();
-  (void)pool->policies.failure->judge(
-      pool, weir__classify_connect(err.scope, err.kind, err.phase), cause);
-  weir__mutex_unlock(&pool->mu);
+  bool telling = is_telling(session);
+  (void)weir__endpoint_ended(pool, session->ticket,
+                             telling ? WEIR_OUTCOME_BAD : WEIR_OUTCOME_DROPPED,
+                             class, &err);
+  bool clear = note(pool, class, cause);
+  if (telling && clear) {
+    weir__pool_clear(pool);
+  }
+  if (telling) {
+    (void)judge(pool, class, cause, session->replaced_at);
+  }
   weir__cause_unref(cause);
 }
 
-bool weir__growth_is_barred(struct weir__pool *pool) {
+void weir__growth_replaced(struct weir__pool *pool,
+                           const struct weir_drv_hconn *session,
+                           bool good) {
+  if (!good) {
+    replace_failed(pool, session);
+    return;
+  }
+  (void)weir__endpoint_ended(pool, session->ticket, WEIR_OUTCOME_GOOD,
+                             WEIR_CLASS_NONE, NULL);
   weir__mutex_lock(&pool->mu);
-  bool barred = pool->growth.barred != NULL;
+  pool->connects_ok++;
+  pool->disconnects++; /* of the one it replaces; else its end counts */
+  weir__growth_forgive_locked(pool);
   weir__mutex_unlock(&pool->mu);
-  return barred;
+}
+
+/* ------------------------------------------------------- what is remembered */
+
+void weir__growth_bar_locked(struct weir__pool *pool,
+                             struct weir__cause *cause) {
+  weir__cause_unref(pool->growth.barred);
+  pool->growth.barred = weir__cause_ref(cause);
+}
+
+void weir__growth_unbar_locked(struct weir__pool *pool) {
+  weir__cause_unref(pool->growth.barred);
+  pool->growth.barred = NULL;
+}
+
+void weir__growth_forgive_locked(struct weir__pool *pool) {
+  pool->policies.failure->mended(pool);
+  if (pool->waiting.n != 0) {
+    weir__tend(pool); /* one may be opened for them now */
+  }
+}
+
+static bool is_for_secret(const struct weir__cause *cause) {
+  return cause != NULL && (cause->error.kind == WEIR_KIND_AUTH ||
+                           cause->error.kind == WEIR_KIND_AUTH_EXPIRED);
+}
+
+void weir__growth_secrets_locked(struct weir__pool *pool) {
+  struct weir__growth *g = &pool->growth;
+  if (!is_for_secret(g->barred) && !is_for_secret(g->cached)) {
+    return;
+  }
+  if (g->secrets != weir__credential_secrets(pool->credential)) {
+    weir__growth_forgive_locked(pool);
+  }
 }
 
 /* --------------------------------------------------------- lost ones in use */

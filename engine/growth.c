@@ -33,6 +33,7 @@ void weir__growth_init(struct weir__pool *pool) {
 
 void weir__growth_fini(struct weir__pool *pool) {
   weir__cause_unref(pool->growth.barred);
+  weir__cause_unref(pool->growth.cached);
   weir__cause_unref(pool->last_error);
 }
 
@@ -133,16 +134,11 @@ static void denied(struct weir__pool *pool,
                    uint64_t now,
                    bool full,
                    struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
-  struct weir__growth *g = &pool->growth;
+  struct weir__cause *cause = NULL;
+  pool->growth.refused = pool->growth.refused && !full;
   if (full && pool->n_open == 0) {
     refuse_waiters(pool, wakes);
-  } else if (weir__growth_barred_locked(pool) && pool->n_connecting == 0) {
-    uint64_t wait = g->barred_until > now ? g->barred_until - now : 0;
-    struct weir__cause *cause = weir__cause_again(g->barred, wait);
-    weir__growth_fail_locked(pool, cause, wakes);
-    weir__cause_unref(cause);
-  } else if (!full && g->refused && weir__growth_is_hasty(pool)) {
-    struct weir__cause *cause = weir__endpoint_down(pool, now);
+  } else if (pool->policies.failure->refuses(pool, now, false, &cause)) {
     weir__growth_fail_locked(pool, cause, wakes);
     weir__cause_unref(cause);
   }
@@ -233,6 +229,7 @@ void weir__growth_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
   if (!weir__control_opens_locked(pool)) {
     return;
   }
+  weir__growth_secrets_locked(pool);
   pool->lazy = pool->lazy && pool->waiting.n == 0;
   if (pool->waiting.first != NULL) {
     give_to_waiters(pool, wakes);
@@ -289,4 +286,5 @@ void weir__growth_tell_locked(struct weir__pool *pool,
   out->hold_ns = f->hold.known && f->hold.ns == 0 ? 1 : f->hold.ns;
   out->connect_ns = f->connect.known && f->connect.ns == 0 ? 1 : f->connect.ns;
   out->down = pool->growth.down;
+  out->blocked_ns = pool->policies.failure->blocked_ns(pool, weir__clock_now());
 }

@@ -90,14 +90,31 @@ bool weir__growth_failed(struct weir__pool *pool,
                          struct weir__slot *slot,
                          const struct weir_error *err);
 
-/* A connect that replaces a session within its lease has failed: session->error.
- * Others hear of it as of any other, but nobody's connect is judged by it.  No lock
- * is held. */
-void weir__growth_replace_failed(struct weir__pool *pool,
-                                 const struct weir_drv_hconn *session);
+/* A connect that replaces a session within its lease has ended; session->error says
+ * why if it failed.  Who comes hears of it as of any other; those in line do not
+ * fail with it.  No lock is held. */
+void weir__growth_replaced(struct weir__pool *pool,
+                           const struct weir_drv_hconn *session,
+                           bool good);
 
-/* Whether the last connect failed in a way that no other attempt can mend. */
-bool weir__growth_is_barred(struct weir__pool *pool);
+/* A connect failed in a way that no other attempt can mend: nothing is opened for
+ * Min Pool Size until one succeeds, or the user knows better.  mu held. */
+void weir__growth_bar_locked(struct weir__pool *pool, struct weir__cause *cause)
+    WEIR_REQUIRES(pool->mu);
+void weir__growth_unbar_locked(struct weir__pool *pool) WEIR_REQUIRES(pool->mu);
+
+/* Forgets failures: another attempt may have another end.  mu held. */
+void weir__growth_forgive_locked(struct weir__pool *pool)
+    WEIR_REQUIRES(pool->mu);
+
+/* Does so if the pool's credential has given another secret since a connect failed
+ * for its secret.  mu held. */
+void weir__growth_secrets_locked(struct weir__pool *pool)
+    WEIR_REQUIRES(pool->mu);
+
+/* Whether a session may be replaced within its lease: the server is thought well.
+ * True: *out_ticket is for the endpoint, and the replacement has begun. */
+bool weir__growth_replace_begin(struct weir__pool *pool, uint32_t *out_ticket);
 
 /* Back in line where its time of coming puts it, if it is still opening. */
 void weir__growth_keep(struct weir__pool *pool, struct weir__waiter *w);

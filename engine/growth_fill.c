@@ -78,7 +78,7 @@ static void note_filled(struct weir__pool *pool, bool good) {
 
 void weir__growth_rest_locked(struct weir__pool *pool) {
   const struct weir__settings *set = weir__pool_settings(pool);
-  pool->policies.failure->mended(pool);
+  weir__growth_forgive_locked(pool);
   if (!pool->closed && (set->min_pool_size | set->min_idle) != 0) {
     rest(pool, CLEAR_PAUSE_NS);
     weir__tend(pool); /* which sets the timer for its end */

@@ -14,11 +14,6 @@ void weir__growth_look_locked(struct weir__pool *pool, uint64_t at)
 /* Has the reactor set a timer for it unless it has one.  mu held. */
 void weir__growth_arm_locked(struct weir__pool *pool) WEIR_REQUIRES(pool->mu);
 
-/* A connect was refused for good, and callers are told so again for a while.  mu
- * held. */
-bool weir__growth_barred_locked(const struct weir__pool *pool)
-    WEIR_REQUIRES(pool->mu);
-
 /* Whether one more connect may begin, as far as limits go other than room in the
  * pool itself: then *out_ticket is its ticket.  mu held. */
 bool weir__growth_permit_locked(struct weir__pool *pool,

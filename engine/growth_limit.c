@@ -4,12 +4,10 @@
 
 #include "endpoint.h"
 #include "growth_internal.h"
+#include "policy.h"
 #include "pool.h"
 #include "sys/clock.h"
 #include "tend.h"
-
-/* After a permanent failure: one attempt in so long, and none without a caller. */
-#define BARRED_NS WEIR_NS_PER_S
 
 void weir__growth_look_locked(struct weir__pool *pool, uint64_t at) {
   struct weir__growth *g = &pool->growth;
@@ -39,11 +37,6 @@ uint64_t weir__growth_next_look(struct weir__pool *pool, uint64_t now) {
   return at;
 }
 
-bool weir__growth_barred_locked(const struct weir__pool *pool) {
-  return pool->growth.barred != NULL &&
-         weir__pool_settings(pool)->blocking_period != WEIR_BLOCKING_NEVER;
-}
-
 /* Everything that can stand in the way of one more connect, but for room in the
  * pool itself. */
 bool weir__growth_permit_locked(struct weir__pool *pool,
@@ -56,12 +49,13 @@ bool weir__growth_permit_locked(struct weir__pool *pool,
       pool->n_connecting >= pool->policies.growth->at_once) {
     return false; /* the end of one looks again */
   }
-  if (weir__growth_barred_locked(pool) &&
-      (pool->n_connecting != 0 || now < g->barred_until)) {
-    return false; /* the same */
+  uint64_t at;
+  if (!pool->policies.failure->allows(pool, now, &at)) {
+    weir__growth_look_locked(pool, at);
+    return false;
   }
-  uint64_t at = weir__limiter_next(&g->limiter, set->connect_rate,
-                                   set->connect_burst, now);
+  at = weir__limiter_next(&g->limiter, set->connect_rate, set->connect_burst,
+                          now);
   if (at > now) {
     weir__growth_look_locked(pool, at);
     return false;
@@ -74,9 +68,7 @@ bool weir__growth_permit_locked(struct weir__pool *pool,
     return false;
   }
   weir__limiter_take(&g->limiter, set->connect_rate, now);
-  if (g->barred != NULL) {
-    g->barred_until = weir__clock_add(now, BARRED_NS);
-  }
+  pool->policies.failure->begun(pool, now);
   return true;
 }
 

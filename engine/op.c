@@ -289,7 +289,7 @@ static int32_t after(struct weir_drv_hconn *s, int32_t status) {
   }
   if (status < 0 && s->replacing) {
     weir__replace_ended(s, false);
-  } else if (status < 0 && weir__replace_may(s)) {
+  } else if (status < 0 && weir__replace_begin(s)) {
     return replace(s);
   }
   if (status == WEIR_DRV_DONE && s->phase == WEIR_PHASE_CONNECT) {

@@ -80,18 +80,36 @@ struct weir__trim_policy {
 struct weir__failure_verdict {
   bool stay; /* the caller keeps its place in line; the time-out will tell it */
   bool all;  /* all who wait fail with it */
-  bool next; /* the first in line fails with it */
+  bool one;  /* the first in line who has no connect under way fails with it */
+  uint64_t again_ns; /* they are told that nobody asks before; 0: nothing */
 };
 
 struct weir__failure_policy {
   const char *name;
   bool breaker; /* asks the endpoint's breaker, and tells it how connects end */
-  /* A connect has failed. */
+  /* Whether a connect may begin at `now`, as far as those before it go.  False:
+   * *out_at says when time alone may change that; WEIR_NEVER: the end of one that
+   * is under way will. */
+  bool (*allows)(struct weir__pool *pool, uint64_t now, uint64_t *out_at);
+  /* It begins; one that began at `begun` has told nothing. */
+  void (*begun)(struct weir__pool *pool, uint64_t now);
+  void (*dropped)(struct weir__pool *pool, uint64_t begun);
+  /* Whether one who needs a connect that may not begin at `now` is told so instead
+   * of waiting: who comes, or those who are in line.  True: *out_cause is the error,
+   * a new reference (NULL: no memory). */
+  bool (*refuses)(struct weir__pool *pool,
+                  uint64_t now,
+                  bool comes,
+                  struct weir__cause **out_cause);
+  /* A connect that began at `begun` has failed. */
   struct weir__failure_verdict (*judge)(struct weir__pool *pool,
                                         enum weir__class class,
-                                        struct weir__cause *cause);
-  /* A connect has succeeded, or the pool was cleared. */
+                                        struct weir__cause *cause,
+                                        uint64_t begun);
+  /* A connect has succeeded, or the user knows better. */
   void (*mended)(struct weir__pool *pool);
+  /* How long no connect begins because some have failed; 0: one may. */
+  uint64_t (*blocked_ns)(const struct weir__pool *pool, uint64_t now);
 };
 
 /* Pool Async: how acquires that do not block wait. */
@@ -122,6 +140,8 @@ extern const struct weir__handoff_policy weir__handoff_queued;
 extern const struct weir__handoff_policy weir__handoff_barging;
 extern const struct weir__trim_policy weir__trim_by_peak;
 extern const struct weir__failure_policy weir__failure_breaker;
+extern const struct weir__failure_policy weir__failure_all;
+extern const struct weir__failure_policy weir__failure_one;
 extern const struct weir__async_policy weir__async_queue;
 
 #endif

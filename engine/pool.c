@@ -74,6 +74,14 @@ static void release_memory(struct weir__pool *pool) {
   weir__mem_free(pool);
 }
 
+/* A driver that cannot tell says no. */
+static bool is_cloud(const struct weir__pool *pool) {
+  struct weir_drv_config_info info = {.struct_size = sizeof info};
+  return pool->driver->table.config_info(pool->driver->instance, pool->config,
+                                         &info) == WEIR_DRV_DONE &&
+         (info.flags & WEIR_DRV_CFG_CLOUD) != 0;
+}
+
 struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   struct weir__pool *pool = weir__mem_new(sizeof *pool);
   if (pool == NULL) {
@@ -108,6 +116,7 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   pool->max_now = set->max_pool_size;
   pool->lazy = set->startup == WEIR_STARTUP_LAZY;
   pool->ordered = pool->policies.handoff->overtaking == WEIR_OVERTAKE_NEVER;
+  pool->cloud = is_cloud(pool);
   weir__store_relaxed_u64(&pool->due, WEIR_NEVER);
   pool->fair_key = endpoint_hash(pool->key);
   weir__growth_init(pool);

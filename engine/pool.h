@@ -27,6 +27,7 @@
 #include "weir_driver.h"
 
 #include "base/bits.h"
+#include "blocking.h"
 #include "conninfo.h"
 #include "endpoint.h"
 #include "forecast.h"
@@ -107,10 +108,13 @@ struct weir__growth {
   bool wants;          /* some of those who wait are to get a connect */
   bool refused;        /* the last denial was the breaker's */
   bool jittered;       /* the pause before the first connects is over */
-  struct weir__cause *barred; /* a permanent failure: why; or NULL */
-  uint64_t barred_until;      /* no attempt sooner than this */
-  uint64_t cleared_at_ok;     /* connects_ok at the last clear for a role */
-  uint64_t down;              /* acquires that ended with WEIR_E_DOWN */
+  struct weir__cause *barred;     /* a permanent failure: why; or NULL */
+  uint64_t barred_until;          /* no attempt sooner than this */
+  struct weir__blocking blocking; /* Pool Failure=all and one, */
+  struct weir__cause *cached;     /* and what is told while it lasts; or NULL */
+  uint32_t secrets; /* answers of the credential that barred and cached know */
+  uint64_t cleared_at_ok; /* connects_ok at the last clear for a role */
+  uint64_t down;          /* acquires that ended with WEIR_E_DOWN */
 };
 
 struct weir__pool {
@@ -178,6 +182,7 @@ struct weir__pool {
   struct weir__engine *engine;
   struct weir__policies policies;
   bool ordered; /* nobody overtakes: WEIR_OVERTAKE_NEVER */
+  bool cloud;   /* its driver says that the server is a cloud host */
   const struct weir__driver *driver;
   weir_drv_cfg *config;
   struct weir__options options;

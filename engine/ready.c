@@ -7,6 +7,7 @@
 
 #include "acquire.h"
 #include "cause.h"
+#include "classify.h"
 #include "control.h"
 #include "explain.h"
 #include "growth.h"
@@ -28,9 +29,8 @@ struct wait {
 };
 
 static bool cannot_mend(const struct weir_error *e) {
-  return e->scope >= WEIR_SCOPE_CONFIG || e->kind == WEIR_KIND_AUTH ||
-         e->kind == WEIR_KIND_CONFIG || e->kind == WEIR_KIND_UNSUPPORTED ||
-         (e->kind == WEIR_KIND_TLS && e->retry == WEIR_RETRY_NO);
+  return weir__classify_connect(e->scope, e->kind, e->phase) ==
+         WEIR_CLASS_PERMANENT;
 }
 
 /* Sessions that are open, and how many are wanted. */
@@ -78,6 +78,27 @@ static int64_t left(uint64_t deadline) {
   return ns > INT64_MAX - 1 ? INT64_MAX - 1 : (int64_t)ns;
 }
 
+/* Not again before an error says that the server is asked. */
+static void pause(struct wait *w, const struct weir_error *e) {
+  uint64_t told = e->retry_after_ms * WEIR_NS_PER_MS;
+  w->next =
+      weir__clock_add(weir__clock_now(), told > PAUSE_NS ? told : PAUSE_NS);
+}
+
+/* Its time is over, or no other attempt will help. */
+static bool is_last(const struct wait *w, int rc, const struct weir_error *e) {
+  switch (rc) {
+  case WEIR_E_TIMEOUT: /* of one connect, if it is not the wait's */
+    return weir__clock_now() >= w->deadline;
+  case WEIR_E_CLOSED:
+  case WEIR_E_SPACE:
+  case WEIR_E_NOMEM:
+    return true;
+  default:
+    return cannot_mend(e);
+  }
+}
+
 /* Opens one, or finds that there is one by now.  WEIR_PENDING: not this time. */
 static int open_one(struct wait *w, struct weir_error *err) {
   struct weir_error own = {.struct_size = sizeof own};
@@ -89,11 +110,11 @@ static int open_one(struct wait *w, struct weir_error *err) {
   if (w->strict) {
     weir__growth_prove(w->pool, false);
   }
+  pause(w, &own);
   if (rc == WEIR_OK) {
     return weir__lease_release(lease, w->self, false);
   }
-  if (w->strict || rc == WEIR_E_TIMEOUT || rc == WEIR_E_CLOSED ||
-      rc == WEIR_E_SPACE || rc == WEIR_E_NOMEM || cannot_mend(&own)) {
+  if (w->strict || is_last(w, rc, &own)) {
     weir__explain_copy(err, &own);
     return rc;
   }
@@ -139,7 +160,6 @@ static int loop(struct wait *w, struct weir_error *err) {
       if (rc != WEIR_OK && rc != WEIR_PENDING) {
         return rc;
       }
-      w->next = weir__clock_add(weir__clock_now(), PAUSE_NS);
       continue;
     }
     weir__tend(w->pool); /* which fills it */

@@ -12,13 +12,18 @@
 
 /* The driver says in so many words that it is the connection that failed and that
  * nothing was executed; and nobody has asked for the end meanwhile. */
-bool weir__replace_may(const struct weir_drv_hconn *session) {
+static bool may(const struct weir_drv_hconn *session) {
   const struct weir_drv_error *e = &session->error;
   return session->replaceable && e->scope >= WEIR_DRV_SCOPE_CONN &&
          (e->flags & WEIR_DRV_EF_MAYBE_EXECUTED) == 0 && !session->cancelling &&
          !session->expired && !session->closed &&
-         session->request == WEIR_DRV_REQ_NONE && !session->reply_pending &&
-         !weir__growth_is_barred(session->pool); /* accounts get locked */
+         session->request == WEIR_DRV_REQ_NONE && !session->reply_pending;
+}
+
+/* The place, and with it the unit of the endpoint's budget, stays the session's. */
+bool weir__replace_begin(struct weir_drv_hconn *session) {
+  return may(session) &&
+         weir__growth_replace_begin(session->pool, &session->ticket);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b) {
@@ -29,23 +34,15 @@ void weir__replace_renew(struct weir_drv_hconn *session) {
   struct weir__pool *pool = session->pool;
   weir__session_renew(session);
   session->replacing = true;
-  session->connect_by =
-      earlier(session->deadline, weir__growth_limit(pool, weir__clock_now()));
+  session->replaced_at = weir__clock_now();
+  session->connect_by = earlier(session->deadline,
+                                weir__growth_limit(pool, session->replaced_at));
   weir__mutex_lock(&pool->mu);
   pool->sessions_closed++;
-  pool->connects_begun++;
   weir__mutex_unlock(&pool->mu);
 }
 
 void weir__replace_ended(struct weir_drv_hconn *session, bool good) {
-  struct weir__pool *pool = session->pool;
   session->replacing = false;
-  if (!good) {
-    weir__growth_replace_failed(pool, session);
-    return;
-  }
-  weir__mutex_lock(&pool->mu);
-  pool->connects_ok++;
-  pool->disconnects++; /* of the one it replaces; else its end counts */
-  weir__mutex_unlock(&pool->mu);
+  weir__growth_replaced(session->pool, session, good);
 }

@@ -10,8 +10,11 @@
 
 #include "session.h"
 
-/* Whether the statement that failed just now may be given another connection. */
-bool weir__replace_may(const struct weir_drv_hconn *session);
+/* Whether the statement that failed just now is given another connection: then it
+ * is as if that had begun, and weir__replace_renew() follows.  None is where the last
+ * connect failed for good, in a blocking period, or while the endpoint is not thought
+ * well.  Takes the pool's mutex. */
+bool weir__replace_begin(struct weir_drv_hconn *session);
 
 /* Ends the session's connection, whose place in the server is free from then on
  * (the stream is torn down), and makes the session one that has yet to connect.

@@ -106,6 +106,8 @@ struct weir_drv_hconn {
   bool replacing;     /* a connect in the middle of an exec */
   struct weir__exec_args again; /* of an exec, to be sent once more */
   uint64_t connect_by;          /* deadline of a connect */
+  uint64_t replaced_at;         /* replacing: since when, */
+  uint32_t ticket;              /* and what the endpoint gave for it */
   uint64_t grace_ns; /* of a cancelled one that pauses: what is left of it */
   struct weir_drv_wait wait;
   struct weir_drv_want wants[WEIR_DRV_WANT_MAX]; /* the wait's, with ready */

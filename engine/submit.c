@@ -111,7 +111,8 @@ static void requeue(struct weir__entry *e) {
   weir__mutex_unlock(&pool->mu);
   weir__wakes_flush(&wakes, NULL);
   if (rc != 0) {
-    post_failure(e, rc);
+    e->waiter.code = rc;
+    post_cause(e, &e->waiter);
   } else {
     look_at_time(e);
   }
@@ -200,9 +201,12 @@ static int submit_slow(struct weir__pool *pool,
   e->waiter.deadline = times.deadline;
   rc = enqueue(e, self);
   if (rc != 0) {
+    times.cause = e->waiter.cause;
+    e->waiter.cause = NULL;
     weir__queue_give_back(e);
-    return rc == WEIR_E_TIMEOUT ? weir__explain_timeout(pool, &times, err)
-                                : weir__acquire_refuse(pool, rc, err);
+    return rc == WEIR_E_TIMEOUT && times.cause == NULL
+               ? weir__explain_timeout(pool, &times, err)
+               : weir__acquire_refuse_node(pool, &times, rc, err);
   }
   if (how->out_op != NULL) {
     *how->out_op = op;

@@ -435,6 +435,9 @@ struct weir_pool_stats {
   uint64_t wait_max_ns;
   /* wait_bucket[i]: of those, waits below 1 us << i; the last has the rest. */
   uint64_t wait_bucket[32];
+  /* How long no connect begins because some have failed (Pool Failure); 0: one
+   * may. */
+  uint64_t blocked_ns;
 };
 
 #define WEIR_POOL_OPEN     0

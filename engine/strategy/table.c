@@ -54,8 +54,8 @@ static const struct weir__trim_policy *const trim[] = {
 
 static const struct weir__failure_policy *const failure[] = {
     [WEIR_FAILURE_BREAKER] = &weir__failure_breaker,
-    [WEIR_FAILURE_ALL] = &weir__failure_breaker,
-    [WEIR_FAILURE_ONE] = &weir__failure_breaker,
+    [WEIR_FAILURE_ALL] = &weir__failure_all,
+    [WEIR_FAILURE_ONE] = &weir__failure_one,
 };
 
 static const struct weir__async_policy *const async[] = {
