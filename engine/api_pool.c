@@ -53,6 +53,24 @@ int32_t weir_pool_close(weir_h handle) {
   return rc;
 }
 
+int32_t weir_engine_advice(weir_h handle,
+                           char *buf,
+                           uint64_t cap,
+                           uint64_t *out_need) {
+  struct weir__caller *self;
+  int rc;
+  if (buf == NULL && cap != 0) {
+    return WEIR_E_ARG;
+  }
+  struct weir__engine *engine = weir__api_engine(handle, &self, &rc);
+  if (engine == NULL) {
+    return rc;
+  }
+  rc = weir__registry_advice(engine->registry, buf, cap, out_need);
+  weir__caller_leave(self);
+  return rc;
+}
+
 int32_t weir_pool_clear(weir_h handle) {
   struct weir__caller *self;
   int rc;
@@ -116,6 +134,32 @@ int32_t weir_conninfo_key(weir_h handle,
   }
   rc = weir__registry_key(engine, conninfo, conninfo_len, buf, cap, out_need,
                           err);
+  weir__caller_leave(self);
+  return rc;
+}
+
+int32_t weir_conninfo_diff(weir_h handle,
+                           const char *a,
+                           uint64_t a_len,
+                           const char *b,
+                           uint64_t b_len,
+                           char *buf,
+                           uint64_t *inout_len,
+                           struct weir_error *err) {
+  struct weir__caller *self;
+  int rc = check_text(a, a_len, inout_len, err);
+  if (rc == WEIR_OK) {
+    rc = check_text(b, b_len, *inout_len != 0 ? buf : "", err);
+  }
+  if (rc != WEIR_OK) {
+    return rc;
+  }
+  struct weir__engine *engine = weir__api_engine(handle, &self, &rc);
+  if (engine == NULL) {
+    return weir__api_refuse_handle(rc, handle, WEIR_TYPE_ENGINE, err);
+  }
+  rc = weir__registry_diff(engine, (struct weir__text){a, a_len},
+                           (struct weir__text){b, b_len}, buf, inout_len, err);
   weir__caller_leave(self);
   return rc;
 }

@@ -17,6 +17,7 @@
 #include "weir_driver.h"
 
 #include "conninfo.h"
+#include "names.h"
 #include "options.h"
 
 struct weir_error;
@@ -64,6 +65,37 @@ const uint8_t *weir__key_endpoint(const struct weir__key *key, size_t *out_len);
 
 /* The encoded parts, as key.c describes them; for key_diff.c and tests. */
 const uint8_t *weir__key_parts(const struct weir__key *key, size_t *out_len);
+
+/* What a part that two keys do not have in common is. */
+enum weir__key_part_kind {
+  WEIR_KEY_PART_DRIVER,  /* the driver, or what it says about itself */
+  WEIR_KEY_PART_SETTING, /* of the engine */
+  WEIR_KEY_PART_SECRET,  /* of either: its value is in no key */
+  WEIR_KEY_PART_TEXT     /* exact: how the string is written */
+};
+
+struct weir__key_part {
+  enum weir__key_part_kind kind;
+  size_t name_len;
+  char name[4 * WEIR_NAME_MAX]; /* escaped as in weir__key_text(), no NUL */
+};
+
+typedef void (*weir__key_part_fn)(void *ctx, const struct weir__key_part *part);
+
+/* Calls fn for each name on which the two differ.  Returns how many they are.
+ * Does not allocate. */
+uint32_t weir__key_compare(const struct weir__key *a,
+                           const struct weir__key *b,
+                           weir__key_part_fn fn,
+                           void *ctx);
+
+/* True if the two differ in one name only, which goes to *out.  False for a
+ * canonical key and an exact one; and it may be false for keys whose parts a driver
+ * gave in two orders.  Does not
+ * allocate; much quicker than weir__key_compare(). */
+bool weir__key_only(const struct weir__key *a,
+                    const struct weir__key *b,
+                    struct weir__key_part *out);
 
 /* Writes the names of what makes two keys differ, ", " between them and escaped
  * as in weir__key_text(), into buf of cap bytes with a NUL behind; "" if they are

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Telling two keys apart: which name is to blame. */
+/* Telling two keys apart: which names are to blame. */
 #include <string.h>
 
 #include "key.h"
@@ -10,6 +10,7 @@
 /* One part, read back from the encoding that key.c describes. */
 struct part {
   char kind;
+  bool digest;
   const char *name;
   size_t name_len;
   const uint8_t *value;
@@ -37,6 +38,7 @@ static bool next_part(const struct parts *parts, size_t *at, struct part *out) {
   memcpy(&name_len, p + 2, sizeof name_len);
   memcpy(&value_len, p + 6, sizeof value_len);
   *out = (struct part){.kind = (char)p[0],
+                       .digest = p[1] != 0,
                        .name = (const char *)p + 10,
                        .name_len = name_len,
                        .value = p + 10 + name_len,
@@ -48,6 +50,11 @@ static bool next_part(const struct parts *parts, size_t *at, struct part *out) {
 static bool same_name(const struct part *a, const struct part *b) {
   return a->kind == b->kind &&
          weir__names_equal(a->name, a->name_len, b->name, b->name_len);
+}
+
+static bool same_value(const struct part *a, const struct part *b) {
+  return a->value_len == b->value_len &&
+         memcmp(a->value, b->value, a->value_len) == 0;
 }
 
 /* The next part from *at on that is filed like `like`. */
@@ -77,8 +84,7 @@ static bool agree(const struct parts *a,
     if (!more_a || !more_b) {
       return more_a == more_b;
     }
-    if (x.value_len != y.value_len ||
-        memcmp(x.value, y.value, x.value_len) != 0) {
+    if (!same_value(&x, &y)) {
       return false;
     }
   }
@@ -94,29 +100,63 @@ static bool is_first(const struct parts *parts,
   return !next_like(&before, like, &at, &part);
 }
 
-struct report {
-  char *buf;
-  size_t cap;
-  size_t n;
-  uint32_t count;
-};
+/* True if a digest is filed under this name in either. */
+static bool is_secret(const struct parts *a,
+                      const struct parts *b,
+                      const struct part *like) {
+  size_t at_a = 0;
+  size_t at_b = 0;
+  struct part part;
+  while (next_like(a, like, &at_a, &part) || next_like(b, like, &at_b, &part)) {
+    if (part.digest) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static enum weir__key_part_kind kind_of(const struct part *part, bool secret) {
+  switch (part->kind) {
+  case 'm':
+  case 'e':
+    return secret ? WEIR_KEY_PART_SECRET : WEIR_KEY_PART_SETTING;
+  case 'x':
+    return secret ? WEIR_KEY_PART_SECRET : WEIR_KEY_PART_TEXT;
+  case 's':
+    return WEIR_KEY_PART_SECRET;
+  case 'd':
+  case 'p':
+  default:
+    return secret ? WEIR_KEY_PART_SECRET : WEIR_KEY_PART_DRIVER;
+  }
+}
 
 /* The name is a driver's, or out of a connection string: any bytes.  put_part()
  * and part_is_sound() in key.c see to it that it is no longer than a name. */
-static void blame(struct report *r, const char *name, size_t len) {
-  char text[4 * WEIR_NAME_MAX];
-  size_t comma = r->n != 0 ? 2 : 0;
-  r->count++;
+static void name_part(const struct part *part,
+                      bool secret,
+                      struct weir__key_part *out) {
+  size_t len = part->name_len;
   WEIR_ASSERT(len <= WEIR_NAME_MAX);
-  size_t n =
-      weir__key_escape(name, len < WEIR_NAME_MAX ? len : WEIR_NAME_MAX, text);
-  if (n + comma >= r->cap - r->n) {
-    return;
-  }
-  memcpy(r->buf + r->n, ", ", comma);
-  memcpy(r->buf + r->n + comma, text, n);
-  r->n += comma + n;
-  r->buf[r->n] = '\0';
+  out->kind = kind_of(part, secret);
+  out->name_len = weir__key_escape(
+      part->name, len < WEIR_NAME_MAX ? len : WEIR_NAME_MAX, out->name);
+}
+
+struct report {
+  weir__key_part_fn fn;
+  void *ctx;
+  uint32_t count;
+};
+
+static void blame(struct report *r,
+                  const struct parts *a,
+                  const struct parts *b,
+                  const struct part *part) {
+  struct weir__key_part out;
+  name_part(part, is_secret(a, b, part), &out);
+  r->count++;
+  r->fn(r->ctx, &out);
 }
 
 /* Blames the names of a on which the two differ; with only_new, just those that
@@ -134,7 +174,7 @@ static bool compare(struct report *r,
         agree(a, b, &part)) {
       continue;
     }
-    blame(r, part.name, part.name_len);
+    blame(r, a, b, &part);
     if (part.kind == 'm') {
       return false;
     }
@@ -142,17 +182,14 @@ static bool compare(struct report *r,
   return true;
 }
 
-uint32_t weir__key_diff(const struct weir__key *a,
-                        const struct weir__key *b,
-                        char *buf,
-                        size_t cap) {
+uint32_t weir__key_compare(const struct weir__key *a,
+                           const struct weir__key *b,
+                           weir__key_part_fn fn,
+                           void *ctx) {
   static const char order[] = "order of parts";
-  struct report r = {buf, cap, 0, 0};
+  struct report r = {fn, ctx, 0};
   struct parts pa = parts_of(a);
   struct parts pb = parts_of(b);
-  if (cap != 0) {
-    buf[0] = '\0';
-  }
   if (weir__key_equal(a, b)) {
     return 0;
   }
@@ -160,7 +197,106 @@ uint32_t weir__key_diff(const struct weir__key *a,
     (void)compare(&r, &pb, &pa, true);
   }
   if (r.count == 0) {
-    blame(&r, order, sizeof order - 1);
+    const struct part part = {
+        .kind = 'x', .name = order, .name_len = sizeof order - 1};
+    blame(&r, &pa, &pb, &part);
   }
   return r.count;
+}
+
+/* Two lists that are walked side by side. */
+struct walk {
+  const struct parts *parts;
+  size_t at; /* behind the current part */
+  struct part part;
+  bool more; /* there is a current part */
+};
+
+static void step(struct walk *w) {
+  w->more = next_part(w->parts, &w->at, &w->part);
+}
+
+/* Of two current parts that are not filed alike, whether it is a that b lacks. */
+static bool is_extra(const struct walk *a, const struct walk *b) {
+  struct walk after = *a;
+  step(&after);
+  return !b->more || (after.more && same_name(&after.part, &b->part));
+}
+
+/* Notes that they differ in this part.  False: in another one, too. */
+static bool differs_in(struct part *only, const struct part *part) {
+  if (only->name == NULL) {
+    *only = *part;
+  }
+  return same_name(only, part);
+}
+
+/* One step of both.  False: they differ in more than one name. */
+static bool walk_on(struct walk *a, struct walk *b, struct part *only) {
+  bool alike = a->more && b->more && same_name(&a->part, &b->part);
+  if (alike) {
+    bool same = same_value(&a->part, &b->part) ||
+                (differs_in(only, &a->part) && differs_in(only, &b->part));
+    step(a);
+    step(b);
+    return same;
+  }
+  struct walk *extra = a->more && is_extra(a, b) ? a : b->more ? b : a;
+  bool fine = differs_in(only, &extra->part);
+  step(extra);
+  return fine;
+}
+
+/* Parts come in one order, so a walk finds what weir__key_compare() would, in the
+ * time that one look at each takes. */
+bool weir__key_only(const struct weir__key *a,
+                    const struct weir__key *b,
+                    struct weir__key_part *out) {
+  struct parts pa = parts_of(a);
+  struct parts pb = parts_of(b);
+  struct walk x = {.parts = &pa};
+  struct walk y = {.parts = &pb};
+  struct part only = {.name = NULL};
+  step(&x);
+  step(&y);
+  while (x.more || y.more) {
+    if (!walk_on(&x, &y, &only)) {
+      return false;
+    }
+  }
+  if (only.name == NULL) {
+    return false;
+  }
+  name_part(&only, is_secret(&pa, &pb, &only), out);
+  return true;
+}
+
+struct list {
+  char *buf;
+  size_t cap;
+  size_t n;
+};
+
+/* weir__key_part_fn. */
+static void add_name(void *ctx, const struct weir__key_part *part) {
+  struct list *l = ctx;
+  size_t comma = l->n != 0 ? 2 : 0;
+  if (part->name_len + comma >= l->cap - l->n) {
+    return;
+  }
+  memcpy(l->buf + l->n, ", ", comma);
+  memcpy(l->buf + l->n + comma, part->name, part->name_len);
+  l->n += comma + part->name_len;
+  l->buf[l->n] = '\0';
+}
+
+uint32_t weir__key_diff(const struct weir__key *a,
+                        const struct weir__key *b,
+                        char *buf,
+                        size_t cap) {
+  struct list l = {buf, cap, 0};
+  if (cap != 0) {
+    buf[0] = '\0';
+  }
+  return weir__key_compare(a, b, add_name, &l);
 }

@@ -107,6 +107,31 @@ static int split(struct parts *parts,
   return weir__options_split(ci, info, n, stride, &parts->options, err);
 }
 
+static uint32_t credential_position(const struct weir__conninfo *ci) {
+  const struct weir__conninfo_pair *pair =
+      weir__conninfo_find(ci, "Credential");
+  return pair == NULL ? 0 : pair->position;
+}
+
+/* As with SqlClient, who supplies the secret is said once: a credential that would
+ * never be asked is a mistake, and would only keep pools apart. */
+static int refuse_rivals(const struct parts *parts,
+                         const struct weir__conninfo *ci,
+                         struct weir_error *err) {
+  static const char *const rivals[] = {"Password", "Access Token"};
+  for (size_t i = 0; i < sizeof rivals / sizeof rivals[0]; i++) {
+    if (weir__options_secret(&parts->options, rivals[i], strlen(rivals[i])) !=
+        NULL) {
+      return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
+                             "connection string, byte %u: \"Credential\" "
+                             "cannot be used together with \"%s\", which is "
+                             "what the program would be asked for",
+                             credential_position(ci), rivals[i]);
+    }
+  }
+  return WEIR_OK;
+}
+
 /* Credential=N must be the handle of one that is open. */
 static int find_credential(const struct weir__engine *engine,
                            struct parts *parts,
@@ -116,16 +141,18 @@ static int find_credential(const struct weir__engine *engine,
   if (handle == 0) {
     return WEIR_OK;
   }
+  int rc = refuse_rivals(parts, ci, err);
+  if (rc != WEIR_OK) {
+    return rc;
+  }
   parts->credential = weir__credential_ref(engine, handle);
   if (parts->credential != NULL) {
     return WEIR_OK;
   }
-  const struct weir__conninfo_pair *pair =
-      weir__conninfo_find(ci, "Credential");
   return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
                          "connection string, byte %u: \"Credential\" is not "
                          "the handle of an open credential of this engine",
-                         pair == NULL ? 0 : pair->position);
+                         credential_position(ci));
 }
 
 static int make_key(struct parts *parts,
@@ -213,6 +240,8 @@ static int find_or_make(struct weir__engine *engine,
                                   parts->config, &parts->options,
                                   parts->key,    parts->credential};
   struct weir__pool *fresh = weir__pool_new(&from);
+  struct weir__advice_item advice;
+  bool advised = false;
   if (fresh == NULL) {
     drop_parts(parts);
     return weir__error_set(err, WEIR_E_NOMEM, WEIR_PHASE_NONE,
@@ -230,6 +259,8 @@ static int find_or_make(struct weir__engine *engine,
   if (pool == NULL) {
     pool = fresh;
     rc = insert_locked(engine, pool, err);
+    advised = rc == WEIR_OK &&
+              weir__advice_opened(&engine->registry->advice, pool, &advice);
   } else if ((weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) != 0) {
     /* Closed pools leave the table first, but not those that shutdown closes. */
     rc = refuse_closed(err);
@@ -237,6 +268,9 @@ static int find_or_make(struct weir__engine *engine,
   pool->references += rc == WEIR_OK;
   *out_pool = pool;
   weir__mutex_unlock(&engine->registry->mu);
+  if (advised) {
+    weir__advice_log(engine, &advice);
+  }
   if (!*out_new || rc != WEIR_OK) {
     (void)weir__handle_take(fresh->handle, WEIR_TYPE_POOL);
     weir__pool_free(fresh);
@@ -279,6 +313,7 @@ static void unlink_locked(struct weir__registry *registry,
     at = &(*at)->next_in_bucket;
   }
   *at = pool->next_in_bucket;
+  weir__advice_closed(&registry->advice, pool);
 }
 
 int weir__registry_close(uint64_t handle) {
@@ -343,4 +378,80 @@ int weir__registry_key(struct weir__engine *engine,
   }
   drop_parts(&parts);
   return rc;
+}
+
+/* Lines of weir_conninfo_diff(), as far as there is room. */
+struct lines {
+  char *buf;
+  uint64_t cap;
+  uint64_t n;
+};
+
+static void put_line(struct lines *to, const char *p, size_t n) {
+  if (n < to->cap && to->n < to->cap - n) {
+    memcpy(to->buf + to->n, p, n);
+  }
+  to->n += n;
+}
+
+/* weir__key_part_fn. */
+static void add_part(void *ctx, const struct weir__key_part *part) {
+  static const char *const kinds[] = {
+      [WEIR_KEY_PART_DRIVER] = "driver ",
+      [WEIR_KEY_PART_SETTING] = "setting ",
+      [WEIR_KEY_PART_SECRET] = "secret ",
+      [WEIR_KEY_PART_TEXT] = "text ",
+  };
+  put_line(ctx, kinds[part->kind], strlen(kinds[part->kind]));
+  put_line(ctx, part->name, part->name_len);
+  put_line(ctx, "\n", 1);
+}
+
+static int compare_parts(const struct parts *a,
+                         const struct parts *b,
+                         char *buf,
+                         uint64_t *inout_len,
+                         struct weir_error *err) {
+  struct lines lines = {buf, *inout_len, 0};
+  (void)weir__key_compare(a->key, b->key, add_part, &lines);
+  *inout_len = lines.n + 1;
+  if (lines.n >= lines.cap) {
+    return weir__error_set(err, WEIR_E_SPACE, WEIR_PHASE_NONE,
+                           "the differences need %llu bytes with their NUL",
+                           (unsigned long long)lines.n + 1);
+  }
+  buf[lines.n] = '\0';
+  return WEIR_OK;
+}
+
+int weir__registry_diff(struct weir__engine *engine,
+                        struct weir__text a,
+                        struct weir__text b,
+                        char *buf,
+                        uint64_t *inout_len,
+                        struct weir_error *err) {
+  struct parts first;
+  struct parts second;
+  int rc = understand(engine, a.p, a.n, &first, err);
+  if (rc != WEIR_OK) {
+    return rc;
+  }
+  rc = understand(engine, b.p, b.n, &second, err);
+  if (rc == WEIR_OK) {
+    rc = compare_parts(&first, &second, buf, inout_len, err);
+    drop_parts(&second);
+  }
+  drop_parts(&first);
+  return rc;
+}
+
+int weir__registry_advice(struct weir__registry *registry,
+                          char *buf,
+                          uint64_t cap,
+                          uint64_t *out_need) {
+  char text[WEIR_ADVICE_BYTES];
+  weir__mutex_lock(&registry->mu);
+  size_t n = weir__advice_text(&registry->advice, text, sizeof text);
+  weir__mutex_unlock(&registry->mu);
+  return weir__copy_out(text, n, buf, cap, out_need);
 }

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "advice.h"
 #include "caller.h"
 #include "engine.h"
 
@@ -14,6 +15,12 @@
 struct weir__registry {
   struct weir__mutex mu;                             /* rank REGISTRY */
   struct weir__pool *buckets[WEIR_REGISTRY_BUCKETS]; /* guarded by mu */
+  struct weir__advice advice;                        /* guarded by mu */
+};
+
+struct weir__text {
+  const char *p;
+  uint64_t n;
 };
 
 void weir__registry_init(struct weir__registry *registry);
@@ -36,6 +43,18 @@ int weir__registry_key(struct weir__engine *engine,
                        uint64_t cap,
                        uint64_t *out_need,
                        struct weir_error *err);
+
+/* weir_conninfo_diff() and weir_engine_advice(). */
+int weir__registry_diff(struct weir__engine *engine,
+                        struct weir__text a,
+                        struct weir__text b,
+                        char *buf,
+                        uint64_t *inout_len,
+                        struct weir_error *err);
+int weir__registry_advice(struct weir__registry *registry,
+                          char *buf,
+                          uint64_t cap,
+                          uint64_t *out_need);
 
 /* Copies text with a NUL into buf; WEIR_E_SPACE when it does not fit. */
 int weir__copy_out(const char *text,

@@ -299,9 +299,10 @@ WEIR_API int32_t weir_driver_list(weir_h engine,
 /* A credential that the program supplies when a connection is being opened: an
  * access token, say.  Its handle goes into the connection string as a decimal
  * number, Credential=N; the pool's key holds that number and nothing of the
- * secret.  Each time a driver needs a secret that the connection string does not
- * give, a request appears, which the program answers; a connect that nobody
- * answers for runs into its time-out. */
+ * secret, so two credentials are two pools, whatever they supply.  Each time a
+ * driver needs a secret, a request appears, which the program answers; a connect
+ * that nobody answers for runs into its time-out.  A string that gives a Password
+ * or an Access Token itself is refused. */
 
 /* Makes a credential.  Returns WEIR_E_HANDLE, WEIR_E_SPACE, WEIR_E_NOMEM,
  * WEIR_E_CLOSED.  Owns: *out_credential until weir_credential_close().  Does not
@@ -560,6 +561,34 @@ WEIR_API int32_t weir_conninfo_key(weir_h engine,
                                    uint64_t cap,
                                    uint64_t *out_need,
                                    struct weir_error *err);
+
+/* Says what keeps two connection strings from sharing a pool: one line for each
+ * difference, "KIND NAME" and '\n', with a NUL behind; "" if they would share one.
+ * KIND is driver (the driver, or something that it goes by), setting (of the
+ * engine), secret (of either: named, never shown), or text (with Pool Key=exact:
+ * the way it is written).  NAME is the rest of the line, as in the key.
+ * *inout_len is the room in buf, and then the bytes needed.  Returns WEIR_E_SPACE
+ * when that is too small; errors as weir_pool_open(). */
+WEIR_API int32_t weir_conninfo_diff(weir_h engine,
+                                    const char *a,
+                                    uint64_t a_len,
+                                    const char *b,
+                                    uint64_t b_len,
+                                    char *buf,
+                                    uint64_t *inout_len,
+                                    struct weir_error *err);
+
+/* Writes what the engine has noticed about its pools: one line each, "N pools or
+ * more differ only in "Application Name", ...", '\n' behind it, and a NUL; "" if
+ * there is nothing to say.  It tells of eight pools or more of one server, among
+ * the 64 opened last, whose keys differ in one part only; of eight such parts at
+ * most, by name, never by value.  WEIR_LOG=warn has each told once when it is
+ * noticed.  *out_need (optional) gets the bytes needed.  Returns WEIR_E_SPACE,
+ * WEIR_E_HANDLE, WEIR_E_ARG.  Does not block. */
+WEIR_API int32_t weir_engine_advice(weir_h engine,
+                                    char *buf,
+                                    uint64_t cap,
+                                    uint64_t *out_need);
 
 /* ------------------------------------------------------------------ leases */
 

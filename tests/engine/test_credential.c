@@ -135,7 +135,9 @@ Test(credential, may_be_as_long_as_a_mebibyte, .timeout = 10) {
 /* What the string gives is what its user wants. */
 Test(credential, is_not_asked_for_what_the_string_gives, .timeout = 10) {
   struct weir_credential_request r = {.struct_size = sizeof r};
-  open_real("Access Token=hush;Mock Script Text=\"connect: token 'hush'\"");
+  open_real("");
+  pool = fixture_pool(&f, "Mock Bearer=true;Access Token=hush;"
+                          "Mock Script Text=\"connect: token 'hush'\"");
   (void)fixture_acquire(&f, pool);
   cr_assert_eq(weir_credential_next(credential, 0, &r, &f.err), WEIR_E_TIMEOUT);
   fixture_close(&f);
@@ -382,6 +384,43 @@ Test(credential, is_looked_up_when_a_pool_is_opened, .timeout = 10) {
   (void)snprintf(number, sizeof number, "%" PRIu64, credential);
   cr_assert_eq(weir_credential_close(credential), WEIR_OK);
   refuses(number, "not the handle of an open credential");
+  fixture_close(&f);
+}
+
+/* As with SqlClient: one secret, from one place. */
+Test(credential, is_refused_beside_what_it_would_supply, .timeout = 10) {
+  static const char *const rivals[][2] = {
+      {"Password=hush-7", "\"Password\""},
+      {"pwd='hush-7'", "\"Password\""},
+      {"Access Token=hush-7", "\"Access Token\""},
+      {"Access Token=hush-7;Pool Key=exact", "\"Access Token\""},
+  };
+  char value[128];
+  open_real("");
+  for (size_t i = 0; i < sizeof rivals / sizeof rivals[0]; i++) {
+    (void)snprintf(value, sizeof value, "%" PRIu64 ";%s", credential,
+                   rivals[i][0]);
+    refuses(value, "cannot be used together");
+    cr_assert_not_null(strstr(f.err.message, rivals[i][1]), "%s",
+                       f.err.message);
+    cr_assert_null(strstr(f.err.message, "hush-7"), "%s", f.err.message);
+  }
+  /* An empty value gives nothing, and 0 is no credential. */
+  (void)fixture_pool(&f, "Password=;Credential=%" PRIu64, credential);
+  (void)fixture_pool(&f, "Password=hush-7;Credential=0");
+  fixture_close(&f);
+}
+
+/* A handle that comes again, after its first owner has gone, is another one: so
+ * pools of an earlier credential are never found by its number. */
+Test(credential, of_an_earlier_life_shares_no_pool, .timeout = 10) {
+  open_real("");
+  weir_h first = pool;
+  weir_h old = credential;
+  cr_assert_eq(weir_credential_close(credential), WEIR_OK);
+  credential = open_credential();
+  cr_assert_neq(credential, old);
+  cr_assert_neq(open_pool(""), first);
   fixture_close(&f);
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -367,7 +368,134 @@ Test(key, endpoints_are_the_drivers_business, .timeout = 5) {
   weir__key_free(c);
 }
 
+/* ---------------------------------------------------------------- presets */
+
+/* What a preset brings is its default: written out or not, it is one pool. */
+Test(key, a_default_of_the_preset_written_out_is_the_same_pool, .timeout = 5) {
+  static const char *const presets[] = {"direct", "legacy", "channel"};
+  uint32_t n = 0;
+  const struct weir__setting *table = weir__settings_table(&n);
+  for (uint32_t k = 0; k < 3; k++) {
+    char plain[128];
+    (void)snprintf(plain, sizeof plain, "Driver=fake;Pool Strategy=%s",
+                   presets[k]);
+    for (uint32_t i = 0; i < n; i++) {
+      char text[256];
+      const char *value = weir__settings_default(&table[i], k);
+      if (value[0] == '\0' ||
+          table[i].offset == offsetof(struct weir__settings, strategy)) {
+        continue;
+      }
+      (void)snprintf(text, sizeof text, "%s;%s=%s", plain, table[i].name,
+                     value);
+      cr_assert(same_key(plain, text), "%s", text);
+      (void)snprintf(text, sizeof text, "%s=%s;%s", table[i].name, value,
+                     plain);
+      cr_assert(same_key(plain, text), "%s", text);
+    }
+  }
+}
+
+/* The default of direct is none of legacy's. */
+Test(key, a_default_of_another_preset_is_another_pool, .timeout = 5) {
+  static const char *const rows[] = {
+      "Pool Idle Order=affinity", "Pool Growth=adaptive",
+      "Pool Handoff=bounded",     "Pool Trim=peak",
+      "Pool Failure=breaker",     "Idle Expiry=enforced",
+      "Probe Window=500 ms",      "Connect Timeout Scope=overall",
+      "Lifetime Jitter=10 %"};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[128];
+    (void)snprintf(text, sizeof text, "Driver=fake;Pool Strategy=legacy;%s",
+                   rows[i]);
+    cr_assert_not(same_key("Driver=fake;Pool Strategy=legacy", text), "%s",
+                  rows[i]);
+    (void)snprintf(text, sizeof text, "Driver=fake;%s", rows[i]);
+    cr_assert(same_key("Driver=fake", text), "%s", rows[i]);
+  }
+}
+
+/* Policies written one by one are not the preset: its name is part of the key. */
+Test(key, a_preset_spelled_out_is_not_the_preset, .timeout = 5) {
+  cr_assert_not(
+      same_key("Driver=fake;Pool Strategy=legacy",
+               "Driver=fake;Pool Idle Order=lifo;Pool Growth=serial;Pool "
+               "Handoff=barging;Pool Trim=sweep;Pool Failure=all;Pool "
+               "Async=dispatcher;Connect Timeout Scope=per-phase;Idle "
+               "Expiry=sqlclient;Probe Window=5 ms;Lifetime Jitter=0"));
+}
+
+Test(key, exact_compares_presets_as_they_are_written, .timeout = 5) {
+  cr_assert_not(same_key(
+      "Driver=fake;Pool Key=exact;Pool Strategy=legacy",
+      "Driver=fake;Pool Key=exact;Pool Strategy=legacy;Pool Idle Order=lifo"));
+}
+
 /* ------------------------------------------------------------------- diff */
+
+static void collect(void *ctx, const struct weir__key_part *part) {
+  static const char kinds[] = "DSXT";
+  char *to = ctx;
+  size_t n = strlen(to);
+  (void)snprintf(to + n, 256 - n, "%c:%.*s ", kinds[part->kind],
+                 (int)part->name_len, part->name);
+}
+
+/* Both ways: what differs, and what differs alone. */
+static void check_compare(const char *a, const char *b, const char *want) {
+  struct weir__key *x = must_make(a);
+  struct weir__key *y = must_make(b);
+  struct weir__key_part only;
+  char got[256] = "";
+  char alone[256] = "";
+  uint32_t n = weir__key_compare(x, y, collect, got);
+  cr_assert_str_eq(got, want);
+  cr_assert_eq(weir__key_only(x, y, &only), n == 1, "%s | %s", a, b);
+  if (n == 1) {
+    collect(alone, &only);
+    cr_assert_str_eq(alone, want);
+    cr_assert(weir__key_only(y, x, &only));
+  }
+  weir__key_free(x);
+  weir__key_free(y);
+}
+
+#define F "Driver=fake;"
+Test(key, comparing_tells_whose_a_part_is, .timeout = 5) {
+  check_compare(base, base, "");
+  check_compare(F "Server=a", F "Server=b", "D:Server ");
+  check_compare(F "Server=a", F "Server=a;Database=b", "D:Database ");
+  check_compare(F "Server=a;Database=b", F "Database=b", "D:Server ");
+  check_compare(F "Max Uses=1", F, "S:Max Uses ");
+  check_compare(F, F "Max Uses=1", "S:Max Uses ");
+  check_compare(F "Max Uses=1", F "Max Uses=2", "S:Max Uses ");
+  check_compare(F "Max Uses=1", F "Min Idle=2", "S:Max Uses S:Min Idle ");
+  check_compare(F "Min Idle=1", F "Max Uses=2", "S:Min Idle S:Max Uses ");
+  check_compare(F "Password=a", F "Password=b", "X:Password ");
+  check_compare(F "Password=a", F, "X:Password ");
+  check_compare(F, F "Session Init=a", "X:Session Init ");
+  check_compare(F "Credential=1", F "Credential=2", "S:Credential ");
+  check_compare(F "Pool Strategy=legacy", F "Pool Strategy=channel",
+                "S:Pool Strategy ");
+  check_compare(F "Pool Key=exact;Server=a", F "Pool Key=exact;Server=b",
+                "T:Server ");
+  check_compare(F "Pool Key=exact;PWD=a", F "Pool Key=exact;PWD=b", "X:PWD ");
+  check_compare(F "Pool Key=exact;PWD=a", F "Pool Key=exact;PWD= a", "X:PWD ");
+  check_compare(F "Pool Key=exact", F "Pool Key=exact ", "T:end of text ");
+}
+#undef F
+
+Test(key, keys_of_two_kinds_differ_in_their_kind, .timeout = 5) {
+  struct weir__key *x = must_make("Driver=fake");
+  struct weir__key *y = must_make("Driver=fake;Pool Key=exact");
+  struct weir__key_part only;
+  char got[256] = "";
+  cr_assert_eq(weir__key_compare(x, y, collect, got), 1);
+  cr_assert_str_eq(got, "S:Pool Key ");
+  cr_assert_not(weir__key_only(x, y, &only));
+  weir__key_free(x);
+  weir__key_free(y);
+}
 
 static void check_diff(const char *a,
                        const char *b,
