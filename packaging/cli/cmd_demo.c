@@ -1,41 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "demo.h"
 #include "demo_report.h"
 #include "diag.h"
-#include "duration.h"
 #include "exit_code.h"
 #include "input.h"
-#include "interrupt.h"
 #include "weirctl.h"
 
 const char cmd_demo_help[] =
     "Usage: weirctl demo [-c CONNINFO] [OPTION]...\n"
     "\n"
     "Lets many threads ask one cold pool for a connection at the same moment,\n"
-    "measures it against one open and against opening one after another, runs "
-    "a\n"
-    "statement on each connection, and reports.\n"
+    "measures it against one open and against opening one after another, and\n"
+    "runs a statement on each connection.  Does the same, and a rapid open "
+    "and\n"
+    "close, on each Pool Strategy in turn, and compares them.\n"
     "\n"
     "  -c, --conninfo=CONNINFO  connection string; @FILE reads it from a "
     "file;\n"
     "                           without -c it is taken from WEIR_CONNINFO;\n"
-    "                           pool sizes in it are replaced\n"
+    "                           pool sizes and strategy in it are replaced\n"
     "      --threads=N          threads and connections, 1 to 4000 [100]\n"
-    "      --rounds=N           rounds, 1 to 100, of which the median counts "
-    "[5]\n"
+    "      --rounds=N           rounds, 1 to 100, of which the median counts\n"
+    "                           [5]\n"
     "      --sql=SQL            the statement [SELECT 1 AS one]\n"
     "      --server-pid=PID     add the processor time of a server on this\n"
     "                           machine to the goal\n"
-    "      --login-delay-ms=N   say in the report that the server waits so "
-    "long\n"
-    "                           before it answers a login, up to 3600000\n"
+    "      --login-delay-ms=N   say in the report that the server waits so\n"
+    "                           long before it answers a login, up to 3600000\n"
+    "      --json               one JSON object, times in ns\n"
+    "      --ascii              bars of # also where the locale is UTF-8\n"
     "      --driver-dir=DIRS    look for drivers here first\n"
     "\n"
     "Every measurement has an engine and a pool of its own, so that no TLS\n"
@@ -43,11 +41,18 @@ const char cmd_demo_help[] =
     "\n"
     "  2.5 x one open + N x (client + server processor time of one open) / 2\n"
     "\n"
-    "Other load on the machine counts.  Whether the goal is met does not "
-    "change\n"
-    "the exit code, which is 0 unless something failed, or 11 when the pool "
+    "Whether it is met does not change the exit code, as other load on the\n"
+    "machine counts.  That is 0 unless something failed, or 11 when a pool "
     "had\n"
-    "more than N sessions.\n"
+    "more than N sessions, or when the ramp of direct was not at least twice\n"
+    "as fast as that of legacy and as one after another.  The latter is "
+    "judged\n"
+    "where one after another takes 0.1 s and 4 times the goal.\n"
+    "\n"
+    "Ramps are compared with all threads, or with as many as open one after\n"
+    "another in 2 s.  Rapid open and close: threads acquire and release for\n"
+    "0.1 s with nothing in between; one thread on 4 connections, and several\n"
+    "on half as many connections as there are processors, 1 to 8.\n"
     "\n"
     "Example:\n"
     "  weirctl demo -c @prod.conn --threads 50\n";
@@ -58,16 +63,10 @@ enum {
   OPT_SQL,
   OPT_SERVER_PID,
   OPT_LOGIN_DELAY,
+  OPT_JSON,
+  OPT_ASCII,
   OPT_DRIVER_DIR
 };
-
-/* Opens alone, of which the median counts. */
-#define ALONE_TIMES     9
-/* Opening one after another is done whole if that is expected to take no
- * longer, else for as many as fit. */
-#define SERIAL_LIMIT_NS INT64_C(10000000000)
-/* Descriptors beside one per connection. */
-#define SPARE_FILES     100
 
 struct args {
   char *conninfo;
@@ -77,6 +76,8 @@ struct args {
   uint32_t login_delay_ms;
   const char *sql;
   const char *driver_dirs;
+  bool json;
+  bool ascii;
   bool help;
 };
 
@@ -132,6 +133,12 @@ static int take_option(struct args *args, int c) {
   case OPT_LOGIN_DELAY:
     return take_number("login-delay-ms", optarg, 3600000,
                        &args->login_delay_ms);
+  case OPT_JSON:
+    args->json = true;
+    break;
+  case OPT_ASCII:
+    args->ascii = true;
+    break;
   case OPT_DRIVER_DIR:
     args->driver_dirs = optarg;
     break;
@@ -149,6 +156,8 @@ static int parse_args(struct args *args, int argc, char **argv) {
       {"sql", required_argument, NULL, OPT_SQL},
       {"server-pid", required_argument, NULL, OPT_SERVER_PID},
       {"login-delay-ms", required_argument, NULL, OPT_LOGIN_DELAY},
+      {"json", no_argument, NULL, OPT_JSON},
+      {"ascii", no_argument, NULL, OPT_ASCII},
       {"driver-dir", required_argument, NULL, OPT_DRIVER_DIR},
       {"help", no_argument, NULL, 'h'},
       {NULL, 0, NULL, 0},
@@ -166,20 +175,9 @@ static int parse_args(struct args *args, int argc, char **argv) {
   return code;
 }
 
-/* Each connection is a descriptor, and the usual limit is 1024. */
-static void allow_files(uint32_t n) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-      limit.rlim_cur < (rlim_t)n + SPARE_FILES) {
-    limit.rlim_cur = limit.rlim_max;
-    /* Where that is not enough, the connects will say so. */
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-  }
-}
-
-/* The connection string for pools of n.  It is checked first as it was given,
- * so that a complaint is about what the user wrote.  Of a setting that comes
- * twice the last counts. */
+/* A copy of the connection string with room for the tail of each measurement.  It
+ * is checked first as it was given, so that a complaint is about what the user
+ * wrote. */
 static int pool_string(const struct text_buf *given,
                        const struct args *args,
                        struct text_buf *out) {
@@ -196,115 +194,55 @@ static int pool_string(const struct text_buf *given,
     return diag_error(stderr, rc, &err, NULL);
   }
   free(key);
-  text_buf_add_fill(out, '\0', given->len + 128);
+  text_buf_add_fill(out, '\0', given->len + DEMO_TAIL_MAX);
+  if (out->failed) {
+    diag_line("no memory");
+    return EXIT_CODE_OTHER;
+  }
   out->len = 0;
   text_buf_add(out, given->p, given->len);
-  text_buf_addf(out, ";Pooling=true;Min Pool Size=0;Max Pool Size=%u",
-                args->threads);
   return EXIT_CODE_OK;
 }
 
-/* Says on a terminal what is going on; wipes it when text is NULL. */
-static void progress(const char *text, uint32_t i, uint32_t n) {
-  if (isatty(STDERR_FILENO) == 0) {
-    return;
+/* Prints what was measured and says whether it is as it must be. */
+static int tell(const struct args *args, const struct demo_report *report) {
+  struct demo_figures figures;
+  demo_figures_take(report, &figures);
+  if (!args->json) {
+    struct term term = term_read(STDOUT_FILENO, args->ascii);
+    demo_report_print(stdout, &term, report, &figures);
+    (void)fflush(stdout); /* the verdict comes last; main() looks for errors */
   }
-  (void)fputs("\r\033[K", stderr);
-  if (text != NULL) {
-    (void)fprintf(stderr, "%s %u of %u ...", text, i, n);
-  }
-  (void)fflush(stderr);
-}
-
-static bool goes_on(int code) {
-  return code == EXIT_CODE_OK && interrupt_code() == 0;
-}
-
-static int measure_alone(const struct demo_target *target,
-                         struct demo_serial *alone) {
-  int code = EXIT_CODE_OK;
-  for (uint32_t i = 0; i < ALONE_TIMES && goes_on(code); i++) {
-    progress("one open alone,", i + 1, ALONE_TIMES);
-    code = demo_serial_run(target, 1, &alone[i]);
+  int code = demo_figures_check(report, &figures);
+  if (args->json) {
+    demo_report_json(stdout, report, &figures, code == EXIT_CODE_OK);
   }
   return code;
-}
-
-static uint32_t serial_size(uint32_t threads, int64_t one_ns) {
-  int64_t fit = SERIAL_LIMIT_NS / (one_ns > 0 ? one_ns : 1);
-  fit = fit < 5 ? 5 : fit;
-  return fit < threads ? (uint32_t)fit : threads;
-}
-
-static int measure_ramps(const struct demo_target *target,
-                         const struct args *args,
-                         struct demo_ramp *ramps,
-                         uint32_t *round) {
-  int code = EXIT_CODE_OK;
-  while (*round < args->rounds && goes_on(code)) {
-    progress("cold ramp, round", *round + 1, args->rounds);
-    code = demo_ramp_run(target, args->threads, &ramps[(*round)++]);
-  }
-  return code;
-}
-
-static int tell_interrupt(uint32_t round) {
-  if (round == 0) {
-    diag_line("interrupted before the first round");
-  } else {
-    diag_line("interrupted in round %u", round);
-  }
-  return interrupt_code();
-}
-
-static int measure(const struct demo_target *target,
-                   const struct args *args,
-                   struct demo_report *report) {
-  uint32_t round = 0;
-  int code = measure_alone(target, report->alone);
-  if (goes_on(code)) {
-    uint32_t n = serial_size(args->threads, demo_report_one(report));
-    progress("one after another, run", 1, 1);
-    code = demo_serial_run(target, n, &report->serial);
-  }
-  if (goes_on(code)) {
-    code = measure_ramps(target, args, report->ramps, &round);
-  }
-  progress(NULL, 0, 0);
-  return interrupt_code() != 0 ? tell_interrupt(round) : code;
 }
 
 static int run(const struct args *args, const struct text_buf *given) {
   struct text_buf conninfo = {0};
-  struct demo_serial alone[ALONE_TIMES];
   struct demo_report report = {
       .threads = args->threads,
       .rounds = args->rounds,
-      .n_alone = ALONE_TIMES,
       .knows_server = args->server != 0,
       .login_delay_ms = args->login_delay_ms,
-      .alone = alone,
   };
-  report.ramps = calloc(args->rounds, sizeof *report.ramps);
   int code = pool_string(given, args, &conninfo);
-  if (code == EXIT_CODE_OK && (report.ramps == NULL || conninfo.failed)) {
-    code = EXIT_CODE_OTHER;
-    diag_line("no memory");
-  }
   if (code == EXIT_CODE_OK) {
     struct demo_target target = {
         .conninfo = &conninfo,
+        .given_len = given->len,
         .driver_dirs = args->driver_dirs,
         .sql = args->sql,
         .server = args->server,
     };
-    allow_files(args->threads);
-    code = measure(&target, args, &report);
+    code = demo_measure(&target, &report);
   }
   if (code == EXIT_CODE_OK) {
-    code = demo_report_print(stdout, &report);
+    code = tell(args, &report);
   }
-  free(report.ramps);
+  demo_report_free(&report);
   text_buf_wipe(&conninfo);
   return code;
 }

@@ -1,122 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* demo_report.c - weirctl demo's report for people. */
 #include "demo_report.h"
 
 #include <inttypes.h>
-#include <stddef.h>
-#include <stdlib.h>
+#include <string.h>
 
-#include "diag.h"
+#include "chart.h"
 #include "duration.h"
-#include "exit_code.h"
 
-/* The most values a median is taken of: rounds. */
-#define MEDIAN_MAX 100
-
-static int compare_ns(const void *a, const void *b) {
-  int64_t left = *(const int64_t *)a;
-  int64_t right = *(const int64_t *)b;
-  return left < right ? -1 : left > right;
-}
-
-/* Sorts values; of an even number the lower of the two in the middle, and 0 of
- * none. */
-static int64_t median(int64_t *values, uint32_t n) {
-  if (n == 0) {
-    return 0;
-  }
-  qsort(values, n, sizeof *values, compare_ns);
-  return values[(n - 1) / 2];
-}
-
-int64_t demo_report_one(const struct demo_report *report) {
-  int64_t values[MEDIAN_MAX] = {0};
-  uint32_t n = report->n_alone < MEDIAN_MAX ? report->n_alone : MEDIAN_MAX;
-  for (uint32_t i = 0; i < n; i++) {
-    values[i] = report->alone[i].wall_ns;
-  }
-  return median(values, n);
-}
-
-int64_t demo_report_goal(int64_t one_ns, uint32_t n, int64_t cpu_ns) {
-  return one_ns * 5 / 2 + (int64_t)n * cpu_ns / 2;
-}
-
-/* Processor time of one open, taken once from the opens alone and once from
- * the ramps.  The first has start-up costs that a ramp pays once for all, the
- * second what the pool does beside opening; the smaller is nearer to the bare
- * handshake and makes the goal the stricter one. */
-struct cost {
-  int64_t client_ns;
-  int64_t server_ns;
-};
-
-static struct cost cost_of_one(const struct demo_report *report) {
-  struct demo_cpu alone = {0};
-  struct demo_cpu ramp = {0};
-  for (uint32_t i = 0; i < report->n_alone; i++) {
-    alone.client += report->alone[i].cpu.client / report->n_alone;
-    alone.server += report->alone[i].cpu.server / report->n_alone;
-  }
-  int64_t n = (int64_t)report->threads * report->rounds;
-  for (uint32_t i = 0; i < report->rounds; i++) {
-    ramp.client += report->ramps[i].cpu.client / n;
-    ramp.server += report->ramps[i].cpu.server / n;
-  }
-  return (struct cost){
-      .client_ns = alone.client < ramp.client ? alone.client : ramp.client,
-      .server_ns = alone.server < ramp.server ? alone.server : ramp.server,
-  };
-}
-
-/* Sums and medians over the rounds. */
-struct total {
-  uint64_t connects;
-  uint64_t statements;
-  uint64_t rows;
-  uint64_t soft;
-  uint32_t sessions_max;
-  uint32_t sessions_distinct; /* fewest of a round */
-  uint64_t begun_max;         /* most connects begun in a round */
-  int64_t wall_ns;
-  int64_t wall_min_ns;
-  int64_t wall_max_ns;
-  int64_t query_ns;
-  int64_t soft_ns;
-};
-
-static void add_round(struct total *total, const struct demo_ramp *ramp) {
-  total->connects += ramp->connects_ok;
-  total->statements += ramp->statements;
-  total->rows += ramp->rows;
-  total->soft += ramp->soft;
-  total->soft_ns += ramp->soft_ns;
-  if (ramp->sessions_max > total->sessions_max) {
-    total->sessions_max = ramp->sessions_max;
-  }
-  if (ramp->sessions_distinct < total->sessions_distinct) {
-    total->sessions_distinct = ramp->sessions_distinct;
-  }
-  if (ramp->connects_begun > total->begun_max) {
-    total->begun_max = ramp->connects_begun;
-  }
-}
-
-static struct total add_up(const struct demo_report *report) {
-  struct total total = {.sessions_distinct = UINT32_MAX};
-  int64_t walls[MEDIAN_MAX] = {0};
-  int64_t queries[MEDIAN_MAX] = {0};
-  uint32_t n = report->rounds < MEDIAN_MAX ? report->rounds : MEDIAN_MAX;
-  for (uint32_t i = 0; i < n; i++) {
-    add_round(&total, &report->ramps[i]);
-    walls[i] = report->ramps[i].wall_ns;
-    queries[i] = report->ramps[i].query_ns;
-  }
-  total.wall_ns = median(walls, n);
-  total.wall_min_ns = walls[0];
-  total.wall_max_ns = walls[n > 0 ? n - 1 : 0];
-  total.query_ns = median(queries, n);
-  return total;
-}
+#define NOTE_BYTES 96u
 
 static double ratio(int64_t a, int64_t b) {
   return (double)a / (double)(b > 0 ? b : 1);
@@ -124,7 +16,7 @@ static double ratio(int64_t a, int64_t b) {
 
 static void print_counts(FILE *to,
                          const struct demo_report *report,
-                         const struct total *total) {
+                         const struct demo_figures *f) {
   (void)fprintf(to,
                 "Weir demo: %u threads ask a cold pool for a connection each, "
                 "at once\n\n",
@@ -132,81 +24,75 @@ static void print_counts(FILE *to,
   (void)fprintf(to,
                 "  connections opened     %" PRIu64 " in %u round%s, each in a "
                 "new engine\n",
-                total->connects, report->rounds,
-                report->rounds == 1 ? "" : "s");
+                f->connects, report->rounds, report->rounds == 1 ? "" : "s");
   (void)fprintf(to, "  sessions               at most %u in a pool of %u",
-                total->sessions_max, report->threads);
-  if (total->sessions_distinct > 0) {
-    (void)fprintf(to, ", %u distinct at the server", total->sessions_distinct);
+                f->sessions_max, report->threads);
+  if (f->sessions_distinct > 0) {
+    (void)fprintf(to, ", %u distinct at the server", f->sessions_distinct);
   }
   (void)fprintf(to,
                 "\n  query rows             %" PRIu64 " from %" PRIu64
                 " statements\n\n",
-                total->rows, total->statements);
+                f->rows, f->statements);
 }
 
-/* The serial time for all threads, estimated if only some were opened. */
-static int64_t serial_ns(const struct demo_report *report) {
-  return report->serial.wall_ns * report->threads / report->serial.opened;
-}
-
-static void print_times(FILE *to,
+static void print_opens(FILE *to,
                         const struct demo_report *report,
-                        const struct total *total) {
+                        const struct demo_figures *f) {
   char a[32];
-  char b[32];
-  int64_t one = demo_report_one(report);
-  int64_t serial = serial_ns(report);
   (void)fprintf(to,
                 "  one open               %-8s  median of %u, each in a "
                 "new engine\n",
-                duration_text(one, a), report->n_alone);
+                duration_text(f->one_ns, a), report->n_alone);
   if (report->login_delay_ms > 0) {
     (void)fprintf(to, "%35sincl. the server's %u ms login delay\n", "",
                   report->login_delay_ms);
   }
   (void)fprintf(to, "  one after another      %-8s  ",
-                duration_text(serial, a));
+                duration_text(f->serial_ns, a));
   if (report->serial.opened == report->threads) {
     (void)fprintf(to, "all %u in one pool, measured whole\n", report->threads);
   } else {
     (void)fprintf(to, "%u in one pool, from the first %u\n", report->threads,
                   report->serial.opened);
   }
+}
+
+static void print_ramp(FILE *to,
+                       const struct demo_report *report,
+                       const struct demo_figures *f) {
+  char a[32];
+  char b[32];
   (void)fprintf(to, "  all at once            %-8s  ",
-                duration_text(total->wall_ns, a));
+                duration_text(f->wall_ns, a));
   (void)fprintf(to, "wall time, median of %u (%s to %s)\n", report->rounds,
-                duration_text(total->wall_min_ns, a),
-                duration_text(total->wall_max_ns, b));
+                duration_text(f->wall_min_ns, a),
+                duration_text(f->wall_max_ns, b));
   (void)fprintf(to, "    to one after another %.1f times as fast\n",
-                ratio(serial, total->wall_ns));
+                ratio(f->serial_ns, f->wall_ns));
   (void)fprintf(to, "    to one open          %.1f times as long\n",
-                ratio(total->wall_ns, one));
+                ratio(f->wall_ns, f->one_ns));
   (void)fprintf(to,
                 "  all statements         %-8s  running and giving back, "
                 "median of %u\n",
-                duration_text(total->query_ns, a), report->rounds);
-  if (total->soft > 0) {
+                duration_text(f->query_ns, a), report->rounds);
+  if (f->soft > 0) {
     (void)fprintf(to,
                   "  soft connects          %-8s  on average, %" PRIu64
                   " by %u threads\n",
-                  duration_text(total->soft_ns / (int64_t)total->soft, a),
-                  total->soft, report->threads);
+                  duration_text(f->soft_ns / (int64_t)f->soft, a), f->soft,
+                  report->threads);
   }
 }
 
 static void print_goal(FILE *to,
                        const struct demo_report *report,
-                       const struct total *total) {
+                       const struct demo_figures *f) {
   char a[32];
-  struct cost cost = cost_of_one(report);
-  int64_t one = demo_report_one(report);
-  int64_t goal =
-      demo_report_goal(one, report->threads, cost.client_ns + cost.server_ns);
   (void)fprintf(to, "\n  processor time         client %s",
-                duration_text(cost.client_ns, a));
+                duration_text(f->cpu.client, a));
   if (report->knows_server) {
-    (void)fprintf(to, ", server %s", duration_text(cost.server_ns, a));
+    (void)fprintf(to, ", server %s", duration_text(f->cpu.server, a));
   }
   (void)fprintf(to, " per open%s\n",
                 report->knows_server ? ""
@@ -215,38 +101,119 @@ static void print_goal(FILE *to,
       to,
       "  goal                   %-8s  2.5 x one open + %u x processor "
       "time / 2\n",
-      duration_text(goal, a), report->threads);
-  (void)fprintf(to, "    all at once took     %-8s  %s\n",
-                duration_text(total->wall_ns, a),
-                total->wall_ns <= goal
-                    ? "met"
-                    : "missed (other load on the machine counts)");
+      duration_text(f->goal_ns, a), report->threads);
+  (void)fprintf(
+      to, "    all at once took     %-8s  %s\n", duration_text(f->wall_ns, a),
+      f->wall_ns <= f->goal_ns ? "met"
+                               : "missed (other load on the machine counts)");
 }
 
-/* A pool of N never has, nor opens, N + 1 sessions. */
-static int check_sessions(const struct demo_report *report,
-                          const struct total *total) {
-  int code = EXIT_CODE_OK;
-  if (total->sessions_max > report->threads ||
-      total->begun_max > report->threads) {
-    diag_line("check failed: a pool of %u had %u sessions and began %" PRIu64
-              " connects",
-              report->threads, total->sessions_max, total->begun_max);
-    code = EXIT_CODE_CHECK;
+/* -------------------------------------------------------------- strategies */
+
+/* What a bar is of, in words. */
+static void title(const struct demo_report *report,
+                  uint32_t workload,
+                  char text[256]) {
+  if (workload == DEMO_RAMP) {
+    (void)snprintf(text, 256,
+                   "Cold ramp: %u threads open %u connections, until the last "
+                   "has its own",
+                   report->compared, report->compared);
+    return;
   }
-  if (total->sessions_distinct > 0 &&
-      total->sessions_distinct != report->threads) {
-    diag_line("check failed: %u leases held at once were of %u sessions",
-              report->threads, total->sessions_distinct);
-    code = EXIT_CODE_CHECK;
-  }
-  return code;
+  const struct demo_shape *shape = &report->shapes[workload - DEMO_RAPID];
+  bool drained = shape->threads > shape->connections;
+  (void)snprintf(text, 256,
+                 "Rapid open and close: %u thread%s on %u open connection%s%s; "
+                 "time of one%s",
+                 shape->threads, shape->threads == 1 ? "" : "s",
+                 shape->connections, shape->connections == 1 ? "" : "s",
+                 drained ? ", so that somebody always waits" : "",
+                 drained ? ", of all threads together" : "");
 }
 
-int demo_report_print(FILE *to, const struct demo_report *report) {
-  struct total total = add_up(report);
-  print_counts(to, report, &total);
-  print_times(to, report, &total);
-  print_goal(to, report, &total);
-  return check_sessions(report, &total);
+/* Three digits, also of a few nanoseconds. */
+static const char *time_text(double ns, char text[32]) {
+  if (ns < 99.95) {
+    int tenths = (int)(ns * 10 + 0.5);
+    (void)snprintf(text, 32, "%d.%d ns", tenths / 10, tenths % 10);
+    return text;
+  }
+  return duration_text((int64_t)(ns + 0.5), text);
+}
+
+static void note(const struct demo_figure *figure, char text[NOTE_BYTES]) {
+  char a[32];
+  char b[32];
+  if (figure->wait_below_ns == 0) {
+    (void)snprintf(text, NOTE_BYTES, "%8s", time_text(figure->median_ns, a));
+  } else {
+    (void)snprintf(text, NOTE_BYTES, "%8s, waits below %s",
+                   time_text(figure->median_ns, a),
+                   duration_text(figure->wait_below_ns, b));
+  }
+}
+
+static void print_chart(FILE *to,
+                        const struct term *term,
+                        const struct demo_report *report,
+                        const struct demo_figures *f,
+                        uint32_t workload) {
+  struct chart_bar bars[DEMO_STRATEGIES];
+  char notes[DEMO_STRATEGIES][NOTE_BYTES];
+  char heading[256];
+  title(report, workload, heading);
+  (void)fputc('\n', to);
+  chart_paragraph(to, term, "", 2, heading);
+  for (uint32_t s = 0; s < DEMO_STRATEGIES; s++) {
+    note(&f->of[workload][s], notes[s]);
+    bars[s] = (struct chart_bar){
+        .label = demo_strategy_name((enum demo_strategy)s),
+        .ratio = f->of[workload][s].ratio,
+        .note = notes[s],
+        .base = s == DEMO_DIRECT,
+    };
+  }
+  chart_bars(to, term, bars, DEMO_STRATEGIES);
+}
+
+static void print_why(FILE *to, const struct term *term) {
+  (void)fputc('\n', to);
+  for (uint32_t s = 0; s < DEMO_STRATEGIES; s++) {
+    char label[32];
+    (void)snprintf(label, sizeof label, "  %s",
+                   demo_strategy_name((enum demo_strategy)s));
+    chart_paragraph(to, term, label, 11,
+                    demo_strategy_why((enum demo_strategy)s));
+  }
+}
+
+static void print_strategies(FILE *to,
+                             const struct term *term,
+                             const struct demo_report *report,
+                             const struct demo_figures *f) {
+  char text[256];
+  (void)snprintf(
+      text, sizeof text,
+      "The same on three strategies, in one process: only Pool "
+      "Strategy= differs. Medians of %u interleaved round%s as ratios "
+      "to direct's; shorter is better.",
+      report->rounds, report->rounds == 1 ? "" : "s");
+  (void)fputc('\n', to);
+  chart_paragraph(to, term, "", 0, text);
+  for (uint32_t w = 0; w < DEMO_WORKLOADS; w++) {
+    print_chart(to, term, report, f, w);
+  }
+  print_why(to, term);
+}
+
+void demo_report_print(FILE *to,
+                       const struct term *term,
+                       const struct demo_report *report,
+                       const struct demo_figures *figures) {
+  print_counts(to, report, figures);
+  print_opens(to, report, figures);
+  print_ramp(to, report, figures);
+  print_goal(to, report, figures);
+  print_strategies(to, term, report, figures);
 }

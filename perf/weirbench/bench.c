@@ -12,16 +12,18 @@
 #include "trial.h"
 
 #define ROWS_MAX       64u
+#define TRIALS_MAX     (ROWS_MAX * TRIALS_TOGETHER)
 #define OBSERVED       5u
 #define OBSERVED_QUICK 2u
 
-/* The rows of one run. */
+/* The rows of one run; of each row a trial with each strategy, side by side. */
 struct run {
   const struct options *options;
-  struct trial trials[ROWS_MAX];
-  struct result results[ROWS_MAX];
+  struct trial trials[TRIALS_MAX];
+  struct result results[TRIALS_MAX];
   uint32_t n;
-  uint32_t at; /* the row being run */
+  uint32_t together;
+  uint32_t at; /* the trial being run, or the first of those being run */
   bool terminal;
 };
 
@@ -64,24 +66,34 @@ static void wipe(const struct run *run) {
   }
 }
 
+static struct trial trial_of(struct run *run,
+                             const struct params *row,
+                             const char *strategy) {
+  const struct options *o = run->options;
+  return (struct trial){
+      .kind = &pool_weir,
+      .config = {.conninfo = o->conninfo, .strategy = strategy},
+      .workload = o->workload,
+      .params = *row,
+      .iterations =
+          o->quick ? o->workload->iterations_quick : o->workload->iterations,
+      .observed = o->quick ? OBSERVED_QUICK : OBSERVED,
+      .progress = progress,
+      .progress_arg = run,
+  };
+}
+
 static int plan(struct run *run, struct fault *fault) {
   const struct options *o = run->options;
   struct params rows[ROWS_MAX];
-  run->n = workload_rows(o->workload, &o->sets, rows, ROWS_MAX, fault);
-  for (uint32_t i = 0; i < run->n; i++) {
-    run->trials[i] = (struct trial){
-        .kind = &pool_weir,
-        .config = {.conninfo = o->conninfo, .strategy = o->strategy},
-        .workload = o->workload,
-        .params = rows[i],
-        .iterations =
-            o->quick ? o->workload->iterations_quick : o->workload->iterations,
-        .observed = o->quick ? OBSERVED_QUICK : OBSERVED,
-        .progress = progress,
-        .progress_arg = run,
-    };
+  uint32_t n = workload_rows(o->workload, &o->sets, rows, ROWS_MAX, fault);
+  run->together = o->n_strategies == 0 ? 1 : o->n_strategies;
+  for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t k = 0; k < run->together; k++) {
+      run->trials[run->n++] = trial_of(run, &rows[i], o->strategies[k]);
+    }
   }
-  return run->n == 0 ? -1 : 0;
+  return n == 0 ? -1 : 0;
 }
 
 /* The children that are traced are forked while there is no other thread. */
@@ -92,20 +104,26 @@ static void trace_all(struct run *run) {
   }
 }
 
+static void print(const struct run *run, uint32_t i) {
+  if (run->options->json) {
+    result_json(stdout, &run->results[i]);
+    return;
+  }
+  if (i == 0) {
+    result_table_head(stdout);
+  }
+  result_table_row(stdout, &run->results[i]);
+}
+
 static int run_all(struct run *run, struct fault *fault) {
-  for (run->at = 0; run->at < run->n; run->at++) {
-    struct result *r = &run->results[run->at];
-    if (trial_run(&run->trials[run->at], r, fault) != 0) {
+  for (run->at = 0; run->at < run->n; run->at += run->together) {
+    if (trial_run_together(&run->trials[run->at], run->together,
+                           &run->results[run->at], fault) != 0) {
       return -1;
     }
     wipe(run);
-    if (run->options->json) {
-      result_json(stdout, r);
-    } else {
-      if (run->at == 0) {
-        result_table_head(stdout);
-      }
-      result_table_row(stdout, r);
+    for (uint32_t k = 0; k < run->together; k++) {
+      print(run, run->at + k);
     }
     (void)fflush(stdout);
   }
@@ -114,8 +132,8 @@ static int run_all(struct run *run, struct fault *fault) {
 
 /* One acquire: what is wrong with the request, or with the server, shows before
  * anything is run. */
-static int try_out(const struct run *run, struct fault *fault) {
-  struct pool_config config = run->trials[0].config;
+static int try_out(const struct trial *trial, struct fault *fault) {
+  struct pool_config config = trial->config;
   void *pool;
   uint64_t lease;
   config.max_pool = 1;
@@ -129,6 +147,15 @@ static int try_out(const struct run *run, struct fault *fault) {
   return rc;
 }
 
+/* Each strategy, by the first row. */
+static int try_all(const struct run *run, struct fault *fault) {
+  int rc = 0;
+  for (uint32_t i = 0; i < run->together && rc == 0; i++) {
+    rc = try_out(&run->trials[i], fault);
+  }
+  return rc;
+}
+
 static int run_workload(const struct options *options, struct fault *fault) {
   struct run *run = calloc(1, sizeof *run);
   if (run == NULL) {
@@ -138,7 +165,7 @@ static int run_workload(const struct options *options, struct fault *fault) {
   run->options = options;
   run->terminal = isatty(STDERR_FILENO) == 1;
   int rc = plan(run, fault);
-  rc = rc == 0 ? try_out(run, fault) : rc;
+  rc = rc == 0 ? try_all(run, fault) : rc;
   if (rc == 0) {
     trace_all(run);
     trial_park_thread();

@@ -13,7 +13,10 @@ const char options_help[] =
     "                    against the mock driver a connect takes 5 ms unless\n"
     "                    Mock Connect Delay says otherwise\n"
     "  --set NAME=VALUE  leaves one value of a parameter, and may be repeated\n"
-    "  --strategy NAME   Pool Strategy\n"
+    "  --strategy NAME   Pool Strategy; may be repeated, at most 8 times, and\n"
+    "                    \"all\" is each there is: a row runs with each in "
+    "turn,\n"
+    "                    iteration by iteration\n"
     "  --quick           fewer iterations\n"
     "  --json            one JSON object a row instead of a table\n"
     "  --help, --version\n"
@@ -48,7 +51,25 @@ static const struct option names[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* It goes into a connection string. */
+static const char *const strategies[] = {"legacy", "channel", "direct"};
+
+const char *const *options_strategies(uint32_t *out_n) {
+  *out_n = sizeof strategies / sizeof strategies[0];
+  return strategies;
+}
+
+static int add_strategy(const char *name,
+                        struct options *out,
+                        struct fault *fault) {
+  if (out->n_strategies == STRATEGIES_MAX) {
+    fault_usage(fault, "--strategy: at most %u of them", STRATEGIES_MAX);
+    return -1;
+  }
+  out->strategies[out->n_strategies++] = name;
+  return 0;
+}
+
+/* It goes into a connection string, which knows the names. */
 static int read_strategy(const char *text,
                          struct options *out,
                          struct fault *fault) {
@@ -59,8 +80,15 @@ static int read_strategy(const char *text,
     fault_usage(fault, "--strategy: that is no strategy's name");
     return -1;
   }
-  out->strategy = text;
-  return 0;
+  if (strcmp(text, "all") != 0) {
+    return add_strategy(text, out, fault);
+  }
+  int rc = 0;
+  for (size_t i = 0; i < sizeof strategies / sizeof strategies[0] && rc == 0;
+       i++) {
+    rc = add_strategy(strategies[i], out, fault);
+  }
+  return rc;
 }
 
 static int take_option(int c, struct options *out, struct fault *fault) {

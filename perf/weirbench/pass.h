@@ -36,13 +36,18 @@ struct sums pass_sums(const struct stage *stage);
 /* Tells how many iterations of the trial are done. */
 void pass_tell(const struct trial *trial, uint32_t done);
 
-/* The passes, on an open stage: fill in their part of *out.  Return 0, or -1 with
- * stage->fault. */
-int pass_plain(const struct trial *trial,
-               struct stage *stage,
+/* Whose turn is the k-th of an iteration, of n trials side by side. */
+uint32_t pass_turn(uint32_t iteration, uint32_t k, uint32_t n);
+
+/* The passes, on n open stages, as many trials that differ in their pools alone:
+ * fill in their part of out[0..n-1].  Return 0, or -1 with the fault of a stage. */
+int pass_plain(const struct trial *trials,
+               struct stage *stages,
+               uint32_t n,
                struct result *out);
-int pass_observed(const struct trial *trial,
-                  struct stage *stage,
+int pass_observed(const struct trial *trials,
+                  struct stage *stages,
+                  uint32_t n,
                   struct result *out);
 
 #endif

@@ -70,39 +70,60 @@ static void finish_observed(const struct trial *trial,
   out->utilisation = room > 0 ? (double)sum->held_ns / room : 0;
 }
 
-static int observe_all(const struct trial *trial,
-                       struct stage *stage,
-                       struct observed *sum,
+static int begin_observed(const struct trial *trial,
+                          struct stage *stage,
+                          struct observed *sum) {
+  uint64_t ops = trial->workload->ops(&trial->params);
+  sum->ops = ops < STAMPS_MAX ? ops : STAMPS_MAX;
+  sum->wait = calloc(1, sizeof *sum->wait);
+  sum->stamps = calloc((size_t)sum->ops, sizeof *sum->stamps);
+  if (sum->wait == NULL || sum->stamps == NULL) {
+    fault_set(&stage->fault, "no memory");
+    return -1;
+  }
+  pass_deal(stage, PASS_OBSERVED, sum->ops, sum->stamps);
+  return 0;
+}
+
+static int observe_all(const struct trial *trials,
+                       struct stage *stages,
+                       uint32_t n,
+                       struct observed *sums,
                        struct result *out) {
   struct observation *seen = calloc(1, sizeof *seen);
-  int rc = seen == NULL ? -1 : 0;
-  pass_deal(stage, PASS_OBSERVED, sum->ops, sum->stamps);
-  for (uint32_t i = 0; i < trial->observed && rc == 0; i++) {
-    pass_tell(trial, trial->iterations + i);
-    rc = observed_iteration(stage, sum, seen, out);
+  if (seen == NULL) {
+    fault_set(&stages->fault, "no memory");
+    return -1;
+  }
+  int rc = 0;
+  for (uint32_t i = 0; i < trials->observed && rc == 0; i++) {
+    pass_tell(trials, trials->iterations + i);
+    for (uint32_t k = 0; k < n && rc == 0; k++) {
+      uint32_t t = pass_turn(i, k, n);
+      rc = observed_iteration(&stages[t], &sums[t], seen, &out[t]);
+    }
   }
   free(seen);
   return rc;
 }
 
-int pass_observed(const struct trial *trial,
-                  struct stage *stage,
+int pass_observed(const struct trial *trials,
+                  struct stage *stages,
+                  uint32_t n,
                   struct result *out) {
-  struct observed sum = {0};
-  uint64_t ops = trial->workload->ops(&trial->params);
-  sum.ops = ops < STAMPS_MAX ? ops : STAMPS_MAX;
-  sum.wait = calloc(1, sizeof *sum.wait);
-  sum.stamps = calloc((size_t)sum.ops, sizeof *sum.stamps);
-  int rc = -1;
-  if (sum.wait != NULL && sum.stamps != NULL) {
-    rc = observe_all(trial, stage, &sum, out);
+  struct observed sums[TRIALS_TOGETHER];
+  int rc = 0;
+  memset(sums, 0, sizeof sums);
+  for (uint32_t i = 0; i < n && rc == 0; i++) {
+    rc = begin_observed(&trials[i], &stages[i], &sums[i]);
   }
-  if (rc == 0) {
-    finish_observed(trial, &sum, out);
-  } else {
-    fault_set(&stage->fault, "no memory");
+  rc = rc == 0 ? observe_all(trials, stages, n, sums, out) : rc;
+  for (uint32_t i = 0; i < n; i++) {
+    if (rc == 0) {
+      finish_observed(&trials[i], &sums[i], &out[i]);
+    }
+    free(sums[i].stamps);
+    free(sums[i].wait);
   }
-  free(sum.stamps);
-  free(sum.wait);
   return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The plain pass: time, processor time, connects. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "pass.h"
@@ -118,29 +119,57 @@ static void finish_plain(const struct plain *sum, struct result *out) {
       sum->wall_ns == 0 ? 0 : (double)sum->done * 1e9 / (double)sum->wall_ns;
 }
 
-int pass_plain(const struct trial *trial,
-               struct stage *stage,
-               struct result *out) {
-  struct plain sum = {0};
-  sum.walls = calloc(trial->iterations, sizeof *sum.walls);
-  if (sum.walls == NULL) {
+static int begin_plain(const struct trial *trial,
+                       struct stage *stage,
+                       struct plain *sum,
+                       struct result *out) {
+  sum->walls = calloc(trial->iterations, sizeof *sum->walls);
+  if (sum->walls == NULL) {
     fault_set(&stage->fault, "no memory");
     return -1;
   }
   out->ops_per_iteration = trial->workload->ops(&trial->params);
   pass_deal(stage, PASS_PLAIN, out->ops_per_iteration, NULL);
+  return 0;
+}
+
+/* Warm-ups take turns, too. */
+static int run_plain(const struct trial *trials,
+                     struct stage *stages,
+                     uint32_t n,
+                     struct plain *sums,
+                     struct result *out) {
   int rc = 0;
-  for (uint32_t i = 0; i < WARM_UPS && rc == 0; i++) {
-    rc = pass_warm_up(stage);
+  for (uint32_t i = 0; i < WARM_UPS + trials->iterations && rc == 0; i++) {
+    if (i >= WARM_UPS) {
+      pass_tell(trials, i - WARM_UPS);
+    }
+    for (uint32_t k = 0; k < n && rc == 0; k++) {
+      uint32_t t = pass_turn(i, k, n);
+      rc = i < WARM_UPS ? pass_warm_up(&stages[t])
+                        : plain_iteration(&stages[t], &sums[t], &out[t]);
+    }
   }
-  for (uint32_t i = 0; i < trial->iterations && rc == 0; i++) {
-    pass_tell(trial, i);
-    rc = plain_iteration(stage, &sum, out);
+  return rc;
+}
+
+int pass_plain(const struct trial *trials,
+               struct stage *stages,
+               uint32_t n,
+               struct result *out) {
+  struct plain sums[TRIALS_TOGETHER];
+  int rc = 0;
+  memset(sums, 0, sizeof sums);
+  for (uint32_t i = 0; i < n && rc == 0; i++) {
+    rc = begin_plain(&trials[i], &stages[i], &sums[i], &out[i]);
   }
-  if (rc == 0) {
-    finish_waits(&sum, out);
-    finish_plain(&sum, out);
+  rc = rc == 0 ? run_plain(trials, stages, n, sums, out) : rc;
+  for (uint32_t i = 0; i < n; i++) {
+    if (rc == 0) {
+      finish_waits(&sums[i], &out[i]);
+      finish_plain(&sums[i], &out[i]);
+    }
+    free(sums[i].walls);
   }
-  free(sum.walls);
   return rc;
 }

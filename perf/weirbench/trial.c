@@ -118,6 +118,10 @@ int pass_warm_up(struct stage *stage) {
   return pass_verdict(stage);
 }
 
+uint32_t pass_turn(uint32_t iteration, uint32_t k, uint32_t n) {
+  return iteration % 2 == 0 ? k : n - 1 - k;
+}
+
 void pass_tell(const struct trial *trial, uint32_t done) {
   if (trial->progress != NULL) {
     trial->progress(trial->progress_arg, done,
@@ -162,27 +166,58 @@ void trial_trace(const struct trial *trial, struct result *out) {
 
 /* ------------------------------------------------------------------ the row */
 
+static void begin_result(const struct trial *trial,
+                         const struct stage *stage,
+                         struct result *out) {
+  out->workload = trial->workload->name;
+  out->params = trial->params;
+  (void)snprintf(out->driver, sizeof out->driver, "%s",
+                 stage->kind->driver(stage->pool));
+  (void)snprintf(out->strategy, sizeof out->strategy, "%s",
+                 stage->kind->strategy(stage->pool));
+}
+
+/* One of them has failed, unless it is memory for the pass that is out. */
+static void take_fault(const struct stage *stages,
+                       uint32_t n,
+                       struct fault *fault) {
+  for (uint32_t i = 0; i < n && !fault->set; i++) {
+    if (stages[i].fault.set) {
+      *fault = stages[i].fault;
+    }
+  }
+}
+
+int trial_run_together(const struct trial *trials,
+                       uint32_t n,
+                       struct result *out,
+                       struct fault *fault) {
+  struct stage stages[TRIALS_TOGETHER];
+  uint32_t opened = 0;
+  int rc = 0;
+  alloc_quiet(true);
+  while (opened < n && rc == 0) {
+    rc = open_stage(&trials[opened], &stages[opened]);
+    if (rc == 0) {
+      begin_result(&trials[opened], &stages[opened], &out[opened]);
+    }
+    opened++;
+  }
+  rc = rc == 0 ? pass_plain(trials, stages, n, out) : rc;
+  rc = rc == 0 ? pass_observed(trials, stages, n, out) : rc;
+  if (rc != 0) {
+    take_fault(stages, opened, fault);
+  }
+  for (uint32_t i = 0; i < opened; i++) {
+    close_stage(&stages[i]);
+  }
+  return rc;
+}
+
 int trial_run(const struct trial *trial,
               struct result *out,
               struct fault *fault) {
-  struct stage stage;
-  alloc_quiet(true);
-  out->workload = trial->workload->name;
-  out->params = trial->params;
-  int rc = open_stage(trial, &stage);
-  if (rc == 0) {
-    (void)snprintf(out->driver, sizeof out->driver, "%s",
-                   stage.kind->driver(stage.pool));
-    (void)snprintf(out->strategy, sizeof out->strategy, "%s",
-                   stage.kind->strategy(stage.pool));
-    rc = pass_plain(trial, &stage, out);
-  }
-  rc = rc == 0 ? pass_observed(trial, &stage, out) : rc;
-  if (rc != 0 && !fault->set) {
-    *fault = stage.fault;
-  }
-  close_stage(&stage);
-  return rc;
+  return trial_run_together(trial, 1, out, fault);
 }
 
 static void *park(void *arg) {

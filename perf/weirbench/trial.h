@@ -32,6 +32,17 @@ int trial_run(const struct trial *trial,
               struct result *out,
               struct fault *fault);
 
+/* The most trials that run side by side. */
+#define TRIALS_TOGETHER 8u
+
+/* The same of n trials, 1 to TRIALS_TOGETHER, which differ in their pools alone:
+ * all pools are open at once, and each iteration is made with one after another, the
+ * other way round in every other iteration. */
+int trial_run_together(const struct trial *trials,
+                       uint32_t n,
+                       struct result *out,
+                       struct fault *fault);
+
 /* Starts a thread that sleeps until the process ends: glibc drops lock prefixes
  * in a process with one thread, which flatters any pool. */
 void trial_park_thread(void);

@@ -32,6 +32,7 @@ refuses "no verb is called 'dance'" dance
 refuses "no preset is called 'quick'" build quick
 refuses "usage: ./run build" build debug asan
 refuses "usage: ./run demo" demo now
+refuses "usage: ./run demo" demo --json --fast
 refuses "usage: ./run test" test --label
 refuses "usage: ./run test" test some
 refuses "no preset is called 'fast'" test --preset fast

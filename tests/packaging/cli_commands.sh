@@ -240,14 +240,47 @@ gives 0 demo --threads 20 --rounds 2 --server-pid $$
 printed "connections opened     40 in 2 rounds"
 printed "at most 20 in a pool of 20, 20 distinct"
 printed "query rows             40 from 40 statements"
+printed "Cold ramp: 20 threads open 20 connections"
+printed "1 thread on 4 open connections"
+printed "  legacy   opens one connection at a time"
 silent
 gives 0 demo --threads 2 --rounds 1 --login-delay-ms 7
 printed "incl. the server's 7 ms login delay"
 gives 2 demo --login-delay-ms soon
 gives 11 demo -c "Fake=extra" --threads 5 --rounds 1
-said "a pool of 5 had 6 sessions"
+said "direct: a pool of 5 had 6 sessions"
+gives 11 demo -c "Fake=surplus" --threads 5 --rounds 1
+said "channel: a pool of 5 had 6 sessions"
+gives 11 demo -c "Fake=surplus;Pool Strategy=legacy" --threads 5 --rounds 1 --json
+printed '"passed":false}'
+gives 0 demo --threads 5 --rounds 1 --json
+check "one object" test "$(wc -l <"$dir/out")" -eq 1
+printed '"strategy":"channel"'
+silent
+LC_ALL=C.UTF-8 run demo --threads 2 --rounds 1
+printed "█"
+check "no colours in a pipe" lacks $'\033' "$dir/out"
+LC_ALL=C.UTF-8 run demo --threads 2 --rounds 1 --ascii
+check "no blocks" lacks "█" "$dir/out"
+printed "##"
+LC_ALL=C run demo --threads 2 --rounds 1
+check "no blocks in another locale" lacks "█" "$dir/out"
+# on_terminal: the demo's output on a terminal of 60 columns.
+on_terminal() {
+  script -qec "stty cols 60; $weirctl demo --threads 2 --rounds 1" /dev/null \
+    </dev/null >"$dir/out" 2>"$dir/err"
+}
+if command -v script >/dev/null; then
+  TERM=xterm LC_ALL=C.UTF-8 on_terminal
+  printed $'\033[32m█'
+  printed "round 1 of 1, channel ..."
+  TERM=xterm NO_COLOR=1 LC_ALL=C.UTF-8 on_terminal
+  check "no colours if not wanted" lacks $'\033[32m' "$dir/out"
+  TERM=dumb LC_ALL=C.UTF-8 on_terminal
+  check "no colours for the dumb" lacks $'\033[32m' "$dir/out"
+fi
 gives 1 demo --threads 5 --rounds 1 --sql syntax
-said "5 of 5 threads failed"
+said "5 of 5 threads failed with Pool Strategy=legacy"
 
 # Output that nobody takes.
 "$weirctl" query --csv endless 2>"$dir/err" | head -n 1 >"$dir/out"

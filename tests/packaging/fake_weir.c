@@ -398,13 +398,19 @@ int32_t weir_pool_close(weir_h pool) {
   return pool >= POOLS && pool < POOLS + POOLS_MAX ? WEIR_OK : WEIR_E_HANDLE;
 }
 
+/* Fake=surplus: one session too many with Pool Strategy=channel alone. */
+static bool is_extra_of(const char *string) {
+  return strstr(string, "Fake=surplus") != NULL &&
+         strstr(string, "Pool Strategy=channel") != NULL;
+}
+
 int32_t weir_pool_stats(weir_h pool, struct weir_pool_stats *out) {
   (void)pthread_mutex_lock(&fake.mu);
-  uint32_t extra =
-      fake.strings[pool - POOLS] != NULL &&
-              strstr(fake.strings[pool - POOLS], "Fake=extra") != NULL
-          ? 1
-          : 0;
+  const char *string = fake.strings[pool - POOLS];
+  uint32_t extra = string != NULL && (strstr(string, "Fake=extra") != NULL ||
+                                      is_extra_of(string))
+                       ? 1
+                       : 0;
   out->max_size = fake.max_size;
   out->leased = (uint32_t)fake.connects + extra;
   out->connects_begun = fake.connects;
@@ -434,6 +440,20 @@ static uint32_t take_place(void) {
   return best;
 }
 
+/* Under fake.mu. */
+static int32_t wait_for_place(weir_h *out_lease, struct weir_error *err) {
+  uint32_t place = take_place();
+  while (place == LEASES_MAX && fake.open) {
+    (void)pthread_cond_wait(&fake.changed, &fake.mu);
+    place = take_place();
+  }
+  if (place == LEASES_MAX) {
+    return fail(err, WEIR_E_CLOSED, WEIR_PHASE_QUEUE, 0, "the engine closes");
+  }
+  *out_lease = LEASES + place;
+  return WEIR_OK;
+}
+
 int32_t weir_acquire(weir_h pool,
                      int64_t timeout_ns,
                      weir_h *out_lease,
@@ -452,13 +472,7 @@ int32_t weir_acquire(weir_h pool,
     }
     rc = fail(err, WEIR_E_CLOSED, WEIR_PHASE_QUEUE, 0, "the engine closes");
   } else {
-    uint32_t place = take_place();
-    rc = place < LEASES_MAX
-             ? WEIR_OK
-             : fail(err, WEIR_E_TIMEOUT, WEIR_PHASE_QUEUE, 0, "pool is full");
-    if (rc == WEIR_OK) {
-      *out_lease = LEASES + place;
-    }
+    rc = wait_for_place(out_lease, err);
   }
   (void)pthread_mutex_unlock(&fake.mu);
   return rc;
@@ -476,6 +490,7 @@ int32_t weir_release(weir_h handle) {
   struct fake_lease *lease = find_lease(handle);
   if (lease != NULL) {
     lease->used = false;
+    (void)pthread_cond_signal(&fake.changed);
   }
   (void)pthread_mutex_unlock(&fake.mu);
   return lease != NULL ? WEIR_OK : WEIR_E_HANDLE;

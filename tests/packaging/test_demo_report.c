@@ -7,16 +7,17 @@
 #include "demo_report.h"
 #include "exit_code.h"
 
-#define MS INT64_C(1000000)
+#define MS     INT64_C(1000000)
+#define ROUNDS 3
 
-/* Three opens alone, two opened in turn, two rounds of four threads. */
+/* Three opens alone, two opened in turn, three rounds of four threads. */
 static struct demo_serial alone[] = {
     {1, 12 * MS, {3 * MS, 1 * MS}},
     {1, 10 * MS, {3 * MS, 1 * MS}},
     {1, 11 * MS, {3 * MS, 1 * MS}},
 };
 
-static struct demo_ramp good_round(int64_t wall_ns) {
+static struct demo_ramp good_ramp(int64_t wall_ns) {
   return (struct demo_ramp){.threads = 4,
                             .sessions_max = 4,
                             .connects_ok = 4,
@@ -31,19 +32,72 @@ static struct demo_ramp good_round(int64_t wall_ns) {
                             .soft_ns = 1 * MS};
 }
 
-/* The text of a report and its exit code.  Owns: until free(). */
-static char *print_rounds(struct demo_ramp *ramps, uint32_t n, int *out_code) {
-  struct demo_report report = {.threads = 4,
-                               .rounds = n,
-                               .n_alone = 3,
-                               .knows_server = true,
-                               .alone = alone,
-                               .serial = {2, 20 * MS, {0, 0}},
-                               .ramps = ramps};
+/* Legacy takes four times as long as direct, channel half as long again; a rapid
+ * open and close takes 400 ns, 150 ns and 100 ns. */
+static struct demo_round good_round(int64_t wall_ns) {
+  struct demo_round round = {.ramp = good_ramp(wall_ns)};
+  static const int64_t times[] = {8, 3, 2};
+  for (unsigned s = 0; s < DEMO_STRATEGIES; s++) {
+    round.compared[s] = good_ramp(wall_ns * times[s] / 2);
+    for (unsigned k = 0; k < DEMO_SHAPES; k++) {
+      round.rapid[k][s] =
+          (struct demo_rapid){.ops = 1000000,
+                              .wall_ns = times[s] * 50 * MS,
+                              .wait_below_ns = (k == 0 ? 0 : MS)};
+    }
+  }
+  return round;
+}
+
+static struct demo_report good_report(struct demo_round *rounds, uint32_t n) {
+  return (struct demo_report){.threads = 4,
+                              .compared = 4,
+                              .shapes = {{1, 4}, {8, 1}},
+                              .rounds = n,
+                              .n_alone = 3,
+                              .knows_server = true,
+                              .alone = alone,
+                              .serial = {2, 20 * MS, {0, 0}},
+                              .round = rounds};
+}
+
+/* One in which opening is waiting, as the report judges it. */
+static struct demo_report slow_report(struct demo_round *rounds,
+                                      struct demo_serial *one) {
+  struct demo_report report = good_report(rounds, 1);
+  *one = (struct demo_serial){1, 100 * MS, {0, 0}};
+  report.threads = 100;
+  report.compared = 100;
+  report.n_alone = 1;
+  report.alone = one;
+  report.serial = (struct demo_serial){100, 10000 * MS, {0, 0}};
+  for (unsigned s = 0; s < DEMO_STRATEGIES; s++) {
+    rounds[0].compared[s].sessions_max = 100;
+    rounds[0].compared[s].sessions_distinct = 100;
+  }
+  rounds[0].ramp = rounds[0].compared[DEMO_DIRECT];
+  return report;
+}
+
+static int verdict(const struct demo_report *report) {
+  struct demo_figures figures;
+  demo_figures_take(report, &figures);
+  return demo_figures_check(report, &figures);
+}
+
+/* The text of a report, or its JSON.  Owns: until free(). */
+static char *print(const struct demo_report *report, bool json) {
+  struct demo_figures figures;
+  struct term term = {.width = 80};
   char *text = NULL;
   size_t len = 0;
   FILE *to = open_memstream(&text, &len);
-  *out_code = demo_report_print(to, &report);
+  demo_figures_take(report, &figures);
+  if (json) {
+    demo_report_json(to, report, &figures, true);
+  } else {
+    demo_report_print(to, &term, report, &figures);
+  }
   (void)fclose(to);
   return text;
 }
@@ -57,11 +111,11 @@ Test(demo_report, sets_a_goal_by_opens_and_processors, .timeout = 5) {
 }
 
 Test(demo_report, tells_counts_medians_and_the_goal, .timeout = 5) {
-  struct demo_ramp ramps[] = {good_round(30 * MS), good_round(20 * MS),
-                              good_round(25 * MS)};
-  int code = -1;
-  char *text = print_rounds(ramps, 3, &code);
-  cr_assert_eq(code, EXIT_CODE_OK);
+  struct demo_round rounds[] = {good_round(30 * MS), good_round(20 * MS),
+                                good_round(25 * MS)};
+  struct demo_report report = good_report(rounds, ROUNDS);
+  char *text = print(&report, false);
+  cr_assert_eq(verdict(&report), EXIT_CODE_OK);
   expect_in(text, "connections opened     12 in 3 rounds");
   expect_in(text, "at most 4 in a pool of 4, 4 distinct at the server");
   expect_in(text, "query rows             24 from 12 statements");
@@ -80,28 +134,95 @@ Test(demo_report, tells_counts_medians_and_the_goal, .timeout = 5) {
   free(text);
 }
 
+Test(demo_report, compares_strategies_by_ratios_of_medians, .timeout = 5) {
+  struct demo_round rounds[] = {good_round(30 * MS), good_round(20 * MS),
+                                good_round(25 * MS)};
+  struct demo_report report = good_report(rounds, ROUNDS);
+  struct demo_figures f;
+  demo_figures_take(&report, &f);
+  for (unsigned w = 0; w < DEMO_WORKLOADS; w++) {
+    cr_assert_float_eq(f.of[w][DEMO_LEGACY].ratio, 4.0, 1e-9);
+    cr_assert_float_eq(f.of[w][DEMO_CHANNEL].ratio, 1.5, 1e-9);
+    cr_assert_float_eq(f.of[w][DEMO_DIRECT].ratio, 1.0, 1e-9);
+  }
+  cr_assert_float_eq(f.of[DEMO_RAPID][DEMO_LEGACY].median_ns, 400, 1e-9);
+  cr_assert_eq(f.of[DEMO_RAPID][DEMO_LEGACY].wait_below_ns, 0);
+  cr_assert_eq(f.of[DEMO_RAPID + 1][DEMO_LEGACY].wait_below_ns, MS);
+}
+
+Test(demo_report, charts_each_strategy_and_says_why, .timeout = 5) {
+  struct demo_round rounds[] = {good_round(30 * MS)};
+  struct demo_report report = good_report(rounds, 1);
+  char *text = print(&report, false);
+  expect_in(text, "Cold ramp: 4 threads open 4 connections");
+  expect_in(text, "1 thread on 4 open connections; time of one\n");
+  expect_in(text, "8 threads on 1 open connection, so that somebody always");
+  expect_in(text, "4.00 x    120 ms\n");
+  expect_in(text, "1.50 x    150 ns, waits below 1.00 ms\n");
+  expect_in(text, "  legacy   opens one connection at a time");
+  expect_in(text, "  channel  has each caller open for itself");
+  expect_in(text, "  direct   opens one more");
+  free(text);
+}
+
+Test(demo_report, is_one_line_of_json, .timeout = 5) {
+  struct demo_round rounds[] = {good_round(30 * MS)};
+  struct demo_report report = good_report(rounds, 1);
+  char *text = print(&report, true);
+  cr_assert_eq(strchr(text, '\n') - text, (long)strlen(text) - 1);
+  expect_in(text, "{\"threads\":4,\"rounds\":1,\"connections_opened\":4,");
+  expect_in(text, "\"cpu_of_one_open_ns\":{\"client\":2000000,\"server\":");
+  expect_in(text, "\"workload\":\"cold_ramp\",\"threads\":4,"
+                  "\"connections\":4,\"strategies\":[{\"strategy\":"
+                  "\"legacy\",\"median_ns\":120000000.0,");
+  expect_in(text, "\"ratio_to_direct\":1.5000,\"wait_below_ns\":1000000}");
+  expect_in(text, "\"lead_judged\":false,\"passed\":true}");
+  free(text);
+}
+
 Test(demo_report, does_not_fail_for_slowness, .timeout = 5) {
-  struct demo_ramp ramps[] = {good_round(90 * MS)};
-  int code = -1;
-  char *text = print_rounds(ramps, 1, &code);
-  cr_assert_eq(code, EXIT_CODE_OK);
+  struct demo_round rounds[] = {good_round(90 * MS)};
+  struct demo_report report = good_report(rounds, 1);
+  char *text = print(&report, false);
+  cr_assert_eq(verdict(&report), EXIT_CODE_OK);
   expect_in(text, "in 1 round,");
   expect_in(text, "90.0 ms   missed (other load on the machine counts)");
   free(text);
 }
 
-Test(demo_report, fails_for_one_session_too_many, .timeout = 5) {
-  struct demo_ramp ramps[] = {good_round(20 * MS)};
-  int code = -1;
-  ramps[0].sessions_max = 5;
-  free(print_rounds(ramps, 1, &code));
-  cr_assert_eq(code, EXIT_CODE_CHECK);
+Test(demo_report,
+     fails_for_one_session_too_many_of_any_strategy,
+     .timeout = 5) {
+  for (unsigned s = 0; s < DEMO_STRATEGIES; s++) {
+    struct demo_round rounds[] = {good_round(20 * MS)};
+    struct demo_report report = good_report(rounds, 1);
+    cr_assert_eq(verdict(&report), EXIT_CODE_OK);
+    rounds[0].compared[s].sessions_max = 5;
+    cr_assert_eq(verdict(&report), EXIT_CODE_CHECK);
+  }
 }
 
 Test(demo_report, fails_for_a_session_held_twice, .timeout = 5) {
-  struct demo_ramp ramps[] = {good_round(20 * MS)};
-  int code = -1;
-  ramps[0].sessions_distinct = 3;
-  free(print_rounds(ramps, 1, &code));
-  cr_assert_eq(code, EXIT_CODE_CHECK);
+  struct demo_round rounds[] = {good_round(20 * MS)};
+  struct demo_report report = good_report(rounds, 1);
+  rounds[0].ramp.sessions_distinct = 3;
+  cr_assert_eq(verdict(&report), EXIT_CODE_CHECK);
+}
+
+Test(demo_report, fails_where_direct_is_not_clearly_ahead, .timeout = 5) {
+  static const struct {
+    int64_t legacy_ms;
+    int64_t serial_ms;
+    int code;
+  } rows[] = {{4000, 4000, EXIT_CODE_OK},
+              {2001, 2001, EXIT_CODE_OK},
+              {4000, 1999, EXIT_CODE_CHECK}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct demo_serial one;
+    struct demo_round rounds[] = {good_round(1000 * MS)};
+    struct demo_report report = slow_report(rounds, &one);
+    rounds[0].compared[DEMO_LEGACY].wall_ns = rows[i].legacy_ms * MS;
+    report.serial.wall_ns = rows[i].serial_ms * MS;
+    cr_assert_eq(verdict(&report), rows[i].code, "row %zu", i);
+  }
 }

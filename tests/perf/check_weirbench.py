@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """check_weirbench.py - weirbench as a user runs it: what it refuses, that each
-workload ends with exact counts on the mock driver and against tdsd, and that it
-ends at all when there is no server.
+workload ends with exact counts, with each strategy on the mock driver, and
+against tdsd, and that it ends at all when there is no server.
 
 Nothing here judges a time.  Prints "N passed, N failed" last."""
 
@@ -20,6 +20,7 @@ FIELDS = {
     "timeouts", "waiters_max", "wait_ns", "utilisation", "overtakes",
     "wait_by", "caller_wait_ns"}
 MOCK = "Driver=mock"
+ALL = ["legacy", "channel", "direct"]  # in the order of --strategy all
 SECRET = "hunter2"
 # Small rows, and what each must count: acquires of an iteration, connects of
 # one (none where the pool is warm; a range where it depends).
@@ -107,24 +108,43 @@ def check_list():
     check("help", run.returncode == 0 and "usage" in run.stdout, run.stdout)
 
 
-def check_row(conninfo, driver, workload, sets, ops, connects):
+def strategies():
+    """What the engine's own table of settings says there is."""
+    run = subprocess.run([os.path.join(BIN, "weirctl"), "help", "settings",
+                          "--json"], capture_output=True, text=True, check=True)
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    return [row["range"] for row in rows
+            if row["name"] == "Pool Strategy"][0].split(", ")
+
+
+def check_rows(conninfo, driver, chosen, workload, sets, ops, connects):
+    """One row of parameters, with each of the strategies that --strategy stands
+    for: so many lines, in their order."""
     arguments = ["run", workload, "--quick", "--json", "--conn", conninfo]
     for text in sets:
         arguments += ["--set", text]
+    if chosen != ["direct"]:
+        arguments += ["--strategy", "all"]
     run = bench(*arguments)
     name = "%s over %s" % (workload, driver)
     check(name + " is quiet", run.returncode == 0 and not run.stderr,
           (run.returncode, run.stderr))
     lines = run.stdout.splitlines()
-    check(name + " prints one row", len(lines) == 1, run.stdout)
-    if len(lines) != 1:
-        return
-    row = json.loads(lines[0])
+    check(name + " prints one row for each strategy",
+          len(lines) == len(chosen), run.stdout)
+    if len(lines) == len(chosen):
+        for strategy, line in zip(chosen, lines):
+            check_row(json.loads(line), driver, strategy, workload, sets, ops,
+                      connects)
+
+
+def check_row(row, driver, strategy, workload, sets, ops, connects):
+    name = "%s over %s with %s" % (workload, driver, strategy)
     n = row["iterations"]
     check(name + " has all fields", FIELDS <= set(row), FIELDS - set(row))
     check(name + " says what it ran",
           (row["workload"], row["driver"], row["strategy"]) ==
-          (workload, driver, "direct"), row)
+          (workload, driver, strategy), row)
     check(name + " ran what was set",
           all("%s=%s" % item in sets or "hold_us" in item[0] or
               item[0] == "threads" for item in row["params"].items()), row)
@@ -147,6 +167,22 @@ def check_row(conninfo, driver, workload, sets, ops, connects):
           row["syscalls_per_op"] is not None or row["syscalls_why"], row)
     if wanted == [0] and workload != "saturated_sync":
         check(name + " is warm: no allocation", row["allocs_per_op"] < 0.05, row)
+
+
+def check_repeated():
+    """Strategies run in the order given, also one that is given twice."""
+    arguments = ["run", "single_thread", "--quick", "--json", "--conn", MOCK]
+    for name in ("direct", "legacy", "direct"):
+        arguments += ["--strategy", name]
+    run = bench(*arguments)
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    check("each row runs with each strategy that is named",
+          run.returncode == 0 and
+          [(row["params"]["depth"], row["strategy"]) for row in rows] ==
+          [(depth, name) for depth in (1, 10, 100)
+           for name in ("direct", "legacy", "direct")], run.stdout)
+    refuses("at most 8", *arguments, "--strategy", "all", "--strategy", "all")
+    refuses("Pool Strategy", *arguments, "--strategy", "nosuch")
 
 
 def check_timeouts():
@@ -256,12 +292,15 @@ def server():
 def main():
     check_refusals()
     check_list()
+    check("all strategies are those of the engine",
+          sorted(strategies()) == sorted(ALL), strategies())
     for row in ROWS:
-        check_row(MOCK, "mock", *row)
+        check_rows(MOCK, "mock", ALL, *row)
+    check_repeated()
     with server() as port:
         for row in ROWS:
-            check_row("Driver=tds;Server=127.0.0.1,%s;User ID=sa;Password=x;"
-                      "Encrypt=optional" % port, "tds", *row)
+            check_rows("Driver=tds;Server=127.0.0.1,%s;User ID=sa;Password=x;"
+                      "Encrypt=optional" % port, "tds", ["direct"], *row)
     check_timeouts()
     check_waits()
     check_silent_server()

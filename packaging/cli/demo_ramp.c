@@ -1,60 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* demo_run.c - one measurement of weirctl demo, from engine to shutdown. */
+/* demo_ramp.c - connections opened one after another, and by many threads at once. */
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "demo.h"
+#include "demo_bench.h"
 #include "diag.h"
 #include "duration.h"
 #include "exit_code.h"
-#include "interrupt.h"
-#include "weirctl.h"
 
 /* Soft connects of one thread. */
-#define SOFT_TIMES  200
-/* Enough for TLS; a thousand threads shall not need much address space. */
-#define STACK_BYTES ((size_t)1 << 20)
-
-/* An engine and its pool. */
-struct bench {
-  weir_h engine;
-  weir_h pool;
-};
-
-/* Of what Ctrl-C has ended the caller tells. */
-static int fail(int32_t rc, const struct weir_error *err, const char *doing) {
-  struct diag_try tried = {.doing = doing, .took_ns = -1};
-  if (interrupt_code() != 0) {
-    return interrupt_code();
-  }
-  return diag_error(stderr, rc, err, &tried);
-}
-
-static int open_bench(const struct demo_target *target, struct bench *out) {
-  struct bench bench = {0};
-  int code = weirctl_engine(target->driver_dirs, &bench.engine);
-  if (code != EXIT_CODE_OK) {
-    return code;
-  }
-  struct weir_error err = WEIR_ERROR_INIT;
-  int32_t rc = weirctl_pool(bench.engine, target->conninfo->p,
-                            target->conninfo->len, &bench.pool, &err);
-  if (rc != WEIR_OK) {
-    weirctl_engine_end(bench.engine);
-    return fail(rc, &err, "opening the pool");
-  }
-  *out = bench;
-  return EXIT_CODE_OK;
-}
-
-static void close_bench(const struct bench *bench) {
-  /* Stale after Ctrl-C, which is as good. */
-  (void)weir_pool_close(bench->pool);
-  weirctl_engine_end(bench->engine);
-}
+#define SOFT_TIMES 200
 
 static struct demo_cpu read_cpu(const struct demo_target *target) {
   struct demo_cpu cpu = {0};
@@ -70,7 +27,7 @@ static struct demo_cpu cpu_between(struct demo_cpu a, struct demo_cpu b) {
 
 /* --------------------------------------------------------------- serial */
 
-static int open_each(const struct bench *bench,
+static int open_each(const struct demo_bench *bench,
                      weir_h *leases,
                      uint32_t n,
                      uint32_t *out_opened) {
@@ -83,7 +40,7 @@ static int open_each(const struct bench *bench,
     if (rc == WEIR_OK) {
       opened++;
     } else {
-      code = fail(rc, &err, "opening one connection");
+      code = demo_bench_fail(rc, &err, "opening one connection");
     }
   }
   *out_opened = opened;
@@ -93,13 +50,13 @@ static int open_each(const struct bench *bench,
 int demo_serial_run(const struct demo_target *target,
                     uint32_t n,
                     struct demo_serial *out) {
-  struct bench bench = {0};
+  struct demo_bench bench = {0};
   struct demo_serial result = {0};
   weir_h *leases = calloc(n, sizeof *leases);
   if (leases == NULL) {
     return diag_output(-ENOMEM);
   }
-  int code = open_bench(target, &bench);
+  int code = demo_bench_open(target, DEMO_DIRECT, n, &bench);
   if (code == EXIT_CODE_OK) {
     struct demo_cpu cpu = read_cpu(target);
     int64_t begun = duration_now();
@@ -109,7 +66,7 @@ int demo_serial_run(const struct demo_target *target,
     for (uint32_t i = 0; i < result.opened; i++) {
       (void)weir_release(leases[i]);
     }
-    close_bench(&bench);
+    demo_bench_close(&bench);
   }
   free(leases);
   if (code == EXIT_CODE_OK) {
@@ -125,7 +82,8 @@ struct worker;
 /* What main and workers share.  A ramp has stages; a worker goes on to the
  * next when all workers and main have come to the gate. */
 struct ramp {
-  struct bench bench;
+  struct demo_bench bench;
+  enum demo_strategy strategy;
   const char *sql;
   pthread_barrier_t gate;
   pthread_mutex_t start; /* held by main until all threads exist, or */
@@ -246,7 +204,7 @@ static void *work(void *arg) {
 static uint32_t start_workers(struct ramp *ramp) {
   pthread_attr_t attr;
   (void)pthread_attr_init(&attr);
-  (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
+  (void)pthread_attr_setstacksize(&attr, DEMO_STACK_BYTES);
   (void)pthread_mutex_lock(&ramp->start);
   uint32_t started = 0;
   while (started < ramp->n) {
@@ -340,12 +298,9 @@ static int sum_up(struct ramp *ramp, struct demo_ramp *result) {
   }
   result->threads = ramp->n;
   result->wall_ns = opened - begun;
-  if (failed != NULL && interrupt_code() != 0) {
-    return interrupt_code();
-  }
   if (failed != NULL) {
-    diag_line("%u of %u threads failed; one of them:", n_failed, ramp->n);
-    return fail(failed->rc, &failed->err, failed->doing);
+    return demo_bench_fail_thread(ramp->strategy, n_failed, ramp->n, failed->rc,
+                                  &failed->err, failed->doing);
   }
   result->sessions_distinct = count_sessions(ramp);
   return EXIT_CODE_OK;
@@ -369,22 +324,23 @@ static int run_ramp(struct ramp *ramp,
 }
 
 int demo_ramp_run(const struct demo_target *target,
+                  enum demo_strategy strategy,
                   uint32_t n,
                   struct demo_ramp *out) {
   struct demo_ramp result = {0};
-  struct ramp ramp = {.sql = target->sql, .n = n};
+  struct ramp ramp = {.sql = target->sql, .strategy = strategy, .n = n};
   ramp.workers = calloc(n, sizeof *ramp.workers);
   if (ramp.workers == NULL) {
     return diag_output(-ENOMEM);
   }
-  int code = open_bench(target, &ramp.bench);
+  int code = demo_bench_open(target, strategy, n, &ramp.bench);
   if (code == EXIT_CODE_OK) {
     (void)pthread_mutex_init(&ramp.start, NULL);
     (void)pthread_barrier_init(&ramp.gate, NULL, n + 1);
     code = run_ramp(&ramp, target, &result);
     (void)pthread_barrier_destroy(&ramp.gate);
     (void)pthread_mutex_destroy(&ramp.start);
-    close_bench(&ramp.bench);
+    demo_bench_close(&ramp.bench);
   }
   free(ramp.workers);
   if (code == EXIT_CODE_OK) {
