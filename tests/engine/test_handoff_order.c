@@ -104,22 +104,21 @@ Test(handoff_order, who_waits_is_served_before_who_opens, .timeout = 10) {
   }
 }
 
-/* A pause sends the one who has opened back to its place; nobody may pass it from
- * then on, also not before the pool is looked at again. */
+/* What it opened has been cleared meanwhile, so it waits again: it is in line before it
+ * gets round to looking who is to be served. */
 Test(handoff_order, who_has_opened_in_vain_is_in_line_at_once, .timeout = 10) {
-  weir_h lease = open_with_an_opener("queued");
-  cr_assert_eq(weir_pool_pause(pool), WEIR_OK);
-  gate_hold("publish.idle");
+  open_pool("queued", "Max Pool Size=2;Mock Script Text='connect 1: hang'");
+  line_up(0, WEIR_TIMEOUT_NEVER);
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(weir_pool_clear(pool), WEIR_OK);
+  weir_h lease = fixture_acquire(&f, pool);
+  gate_hold("retire.begin.locked");
   end_connect();
-  cr_assert_eq(gate_wait_reached("publish.idle", 1), 0);
-  weir_h other = 0;
-  struct doing resume;
-  doing_start(&resume, weir_pool_resume, pool);
-  cr_assert_eq(doing_join(&resume), WEIR_OK);
-  cr_assert_eq(weir_acquire(pool, 0, &other, NULL), WEIR_E_TIMEOUT);
-  gate_open("publish.idle");
-  served(0);
+  cr_assert_eq(gate_wait_reached("retire.begin.locked", 1), 0);
   give_back(lease);
+  cr_assert_eq(fixture_stats(pool).handovers, 1);
+  gate_open("retire.begin.locked");
+  served(0);
   shut_pool();
 }
 
