@@ -122,7 +122,6 @@ struct thread {
   uint8_t overdue;   /* it has waited for the bound (bounded) */
   uint8_t peek;      /* the search only asks whether one is idle */
   uint8_t tried;     /* what was done served the one who was to try */
-  uint8_t restored;  /* put back in line, and due not kept yet */
   uint8_t connected; /* what becomes idle was a connect */
 };
 
@@ -143,7 +142,7 @@ struct pool {
   uint8_t mutex;
   struct list waiting, driving;
   uint8_t n_connecting, n_closing, n_open;
-  /* Connects that no caller drives any more (growth.c, strategy/direct.c): a
+  /* Connects that no caller drives any more (growth.c): a
    * time that has not passed, whether the reactor was told of it, and its timer,
    * which may be set for an earlier such time. */
   uint8_t unclaimed, told, timer, timer_old;
@@ -198,6 +197,8 @@ struct setup {
   bool slow;      /* the peer takes its time to end a session */
   bool resets;    /* a lease may go back through a reset */
   bool bounded;   /* Pool Handoff=bounded */
+  bool barging;   /* Pool Handoff=barging: as bounded, without a bound */
+  bool queued;    /* Pool Handoff=queued: who opens is no heir */
   bool told;      /* 0 and 1 are in line, 0 is to try for what 2 has taken */
   uint8_t script[5];
 };
@@ -267,6 +268,21 @@ static inline bool call(struct run *r,
 bool end_locked(struct run *r, enum step_number after);
 bool serve_locked(struct run *r, enum step_number after);
 
+/* Whether who waits is woken to try, and may be overtaken. */
+static inline bool tries(const struct setup *setup) {
+  return setup->bounded || setup->barging;
+}
+
+/* Whether who opens may be handed a connection. */
+static inline bool serves_openers(const struct setup *setup) {
+  return !setup->queued && !setup->barging;
+}
+
+/* Whether WAITERS is to be set: dispatch.c head_of(). */
+static inline bool awaited(const struct pool *p, const struct setup *setup) {
+  return p->waiting.n != 0 || (serves_openers(setup) && p->driving.n != 0);
+}
+
 /* In line without a connect of its own. */
 static inline bool waits(const struct thread *t) {
   return t->state == WAITING || t->state == TRYING;
@@ -308,7 +324,7 @@ void note_overtake(struct run *r);
 /* Out of its list, whichever it is in. */
 void unlist(struct pool *p, uint8_t who);
 
-/* strategy/direct.c: heir(); NOBODY if there is none. */
+/* the heir of Pool Handoff; NOBODY if there is none. */
 uint8_t heir_of(const struct run *r);
 
 /* A caller has what it asked for. */

@@ -10,7 +10,7 @@
 bool step_take_q(struct run *r) {
   struct thread *t = r->t;
   const struct pool *p = r->p;
-  bool queue = p->waiters != 0 && !r->setup->bounded;
+  bool queue = p->waiters != 0 && !tries(r->setup);
   t->phase = ASKING;
   t->need = p->cleared;
   if (queue || p->paused != 0 || p->closed != 0) {
@@ -122,7 +122,7 @@ bool step_park(struct run *r) {
     return go(r, STEP_sleep_word);
   }
   return t->expired != 0 &&
-         go(r, r->setup->bounded ? STEP_sleep_over : STEP_leave);
+         go(r, tries(r->setup) ? STEP_sleep_over : STEP_leave);
 }
 
 /* Its time is over; leave() looks once more, with the mutex. */

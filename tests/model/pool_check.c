@@ -90,17 +90,13 @@ static bool is_listed(const struct list *list, uint8_t who) {
 
 /* Holds whenever the mutex is free. */
 static const char *check_lists(const struct pool *p, const struct setup *set) {
-  if ((p->waiters != 0) != (p->waiting.n + p->driving.n != 0)) {
+  if ((p->waiters != 0) != awaited(p, set)) {
     return "WAITERS is not as the lists are, and the mutex is free (I4)";
   }
   if ((p->q_trying != 0) != (p->trier != NOBODY)) {
     return "TRYING is set and nobody is to try, and the mutex is free (I4)";
   }
-  bool kept = true;
-  for (uint8_t i = 0; i < REACTOR; i++) {
-    kept = kept && p->threads[i].restored == 0;
-  }
-  if (kept && p->due != due_now(p, set)) {
+  if (p->due != due_now(p, set)) {
     return "due is not as the line is, and the mutex is free (I4)";
   }
   for (uint8_t i = 0; i < REACTOR; i++) {

@@ -79,8 +79,10 @@ static bool lose_own(struct run *r) {
     unlist(r->p, r->me);
     t->place = NOTHING;
     t->state = WAITING;
-    t->restored = 1;
     put_first(&r->p->waiting, r->me);
+    if (!is(r, RESTORED_UNFLAGGED)) {
+      return end_locked(r, STEP_lost_word);
+    }
   }
   unlock(r);
   return go(r, STEP_lost_word);
@@ -158,7 +160,6 @@ bool step_wait_again(struct run *r) {
 bool step_pending(struct run *r) {
   const struct thread *t = r->t;
   r->t->here = NOTHING;
-  r->t->restored = 0;
   bool over = t->state == GRANTED || t->state == FAILED;
   return go(r, over ? STEP_accept : STEP_sleep_word);
 }

@@ -26,7 +26,7 @@ void note_overtake(struct run *r) {
 
 uint8_t due_now(const struct pool *p, const struct setup *setup) {
   if (!setup->bounded || p->waiting.n + p->driving.n == 0) {
-    return DUE_NEVER; /* direct: WAITERS says as much */
+    return DUE_NEVER; /* direct, queued: WAITERS says as much */
   }
   if (p->waiting.n == 0) {
     return DUE_NOW;
@@ -41,7 +41,12 @@ static bool grant(struct run *r,
                   enum step_number after) {
   struct thread *heir = &r->p->threads[r->t->heir];
   if (heir->state == DRIVING) {
+    if (!serves_openers(r->setup)) {
+      return broken(r, "one who opens its own is handed a connection (I6)");
+    }
     unclaimed(r->p);
+  } else if (r->setup->barging) {
+    return broken(r, "under barging a waiter is handed a connection (I6)");
   }
   unlist(r->p, r->t->heir);
   heir->granted = slot;
@@ -135,11 +140,12 @@ bool step_publish_q(struct run *r) {
   if (r->p->waiters == 0) {
     return go(r, STEP_publish_idle);
   }
-  return go(r, r->setup->bounded ? STEP_publish_bound : STEP_publish_lock);
+  return go(r, tries(r->setup) ? STEP_publish_bound : STEP_publish_lock);
 }
 
 bool step_publish_bound(struct run *r) {
-  bool passed = r->p->due == DUE_NOW && !is(r, NO_BOUND);
+  bool passed =
+      (r->p->due == DUE_NOW && !is(r, NO_BOUND)) || is(r, BARGING_HANDS);
   return go(r, passed ? STEP_publish_lock : STEP_publish_idle);
 }
 
@@ -150,7 +156,8 @@ static bool may_serve(const struct pool *p) {
 /* Whether it is overdue: dispatch.c due_of(). */
 static bool is_overdue(const struct run *r, uint8_t who) {
   const struct thread *w = &r->p->threads[who];
-  return !r->setup->bounded || !waits(w) || w->overdue != 0;
+  return !tries(r->setup) || !waits(w) || w->overdue != 0 ||
+         is(r, BARGING_HANDS);
 }
 
 bool step_publish_lock(struct run *r) {
@@ -240,7 +247,7 @@ bool step_publish_idle(struct run *r) {
   }
   t->good = 1;
   t->owes = was.state == CONNECTING;
-  t->connected = was.state == CONNECTING && r->setup->bounded;
+  t->connected = was.state == CONNECTING && tries(r->setup);
   t->seen = to;
   return go(r, was.state == CONNECTING && !is(r, PERMIT_AFTER_WAKE)
                    ? STEP_permit_back
@@ -273,7 +280,8 @@ bool step_reread_q(struct run *r) {
   bool over = p->closed != 0 || p->q_generation != t->seen.generation;
   bool on_its_way = p->q_trying != 0 && (p->paused | p->closed) == 0;
   t->q_flags = (p->waiters | p->paused | p->closed) != 0 &&
-               (t->connected != 0 || !on_its_way) && !is(r, TRY_NO_REREAD);
+               (t->connected != 0 || !on_its_way) && !is(r, TRY_NO_REREAD) &&
+               !is(r, BARGING_NO_REREAD);
   t->connected = 0;
   if (over && !is(r, REREAD_UNCLOSED)) {
     return call(r, STEP_retire_cas, STEP_reread_flags);
@@ -330,7 +338,7 @@ bool step_serve(struct run *r) {
     return call(r, STEP_flag, STEP_serve);
   }
   r->t->generation = r->p->q_generation;
-  if (r->setup->bounded && waits(&r->p->threads[r->t->heir])) {
+  if (tries(r->setup) && waits(&r->p->threads[r->t->heir])) {
     if (r->p->trier != NOBODY) {
       return go(r, STEP_grow);
     }
@@ -377,7 +385,7 @@ static bool is_enough(const struct run *r) {
   return p->waiting.n <= about_to_take(r) + others;
 }
 
-/* strategy/direct.c: opener(). */
+/* strategy/growth_adaptive.c: opener(). */
 static uint8_t opener_of(const struct pool *p) {
   if (p->waiting.at[0] != p->trier) {
     return p->waiting.at[0];
@@ -445,7 +453,7 @@ static bool wants_trying(const struct run *r) {
 /* Every part that holds the mutex ends here. */
 bool step_flag(struct run *r) {
   const struct pool *p = r->p;
-  bool any = p->waiting.n + p->driving.n != 0;
+  bool any = awaited(p, r->setup);
   bool same = any == (p->waiters != 0) && wants_trying(r) == (p->q_trying != 0);
   if (p->due != due_now(p, r->setup) && !(same && is(r, DUE_STALE))) {
     return go(r, STEP_due);
@@ -461,7 +469,7 @@ bool step_due(struct run *r) {
 /* First what is to be set, then what is to be cleared. */
 bool step_flag_write(struct run *r) {
   struct pool *p = r->p;
-  bool waiters = p->waiting.n + p->driving.n != 0;
+  bool waiters = awaited(p, r->setup);
   bool trying = wants_trying(r);
   if ((waiters && p->waiters == 0) || (trying && p->q_trying == 0)) {
     p->waiters |= waiters;
@@ -480,7 +488,7 @@ bool step_flag_write(struct run *r) {
  * TRYING in Q says.  The one who tries clears TRYING first and looks then, for
  * itself and for all who are in line. */
 
-/* strategy/direct.c heir() is the one who is to try. */
+/* the heir is the one who is to try. */
 bool step_any_idle(struct run *r) {
   struct thread *t = r->t;
   bool found = t->slot != NOTHING;
@@ -522,7 +530,7 @@ bool step_try_begin(struct run *r) {
 
 /* For itself: one who has just queued, or was woken to try. */
 bool step_look(struct run *r) {
-  if (!r->setup->bounded || !may_serve(r->p)) {
+  if (!tries(r->setup) || !may_serve(r->p)) {
     return go(r, STEP_serve);
   }
   r->t->generation = r->p->q_generation;

@@ -164,3 +164,19 @@ MUTANT(NO_BOUND,
        bound_over,
        "publish_q",
        "the bound passes and nothing is handed over")
+MUTANT(BARGING_HANDS,
+       barge,
+       "publish_bound",
+       "under barging a release hands over to one who waits")
+MUTANT(BARGING_NO_REREAD,
+       barge,
+       "reread_q",
+       "under barging a release does not read Q again")
+MUTANT(OPENER_INHERITS,
+       queued_grow,
+       "serve",
+       "under queued one who opens is an heir")
+MUTANT(RESTORED_UNFLAGGED,
+       queued_pause,
+       "own_lock",
+       "one who has opened in vain is in line, and WAITERS does not say so")

@@ -254,6 +254,126 @@ RUN(bound_twice,
     .busy = true,
     .bounded = true);
 
+/* Barging: bounded hand-over without a bound; who opens is no heir. */
+RUN(barge, .callers = 2, .cycles = 2, .slots = 1, .idle = 1, .barging = true);
+RUN(barge_over,
+    .callers = 2,
+    .cycles = 3,
+    .slots = 1,
+    .idle = 1,
+    .barging = true);
+RUN(barge_late,
+    .callers = 2,
+    .cycles = 2,
+    .slots = 1,
+    .idle = 1,
+    .barging = true,
+    .time_outs = true);
+RUN(barge_open,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 2,
+    .opening = 2,
+    .barging = true);
+RUN(barge_gone,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 1,
+    .opening = 1,
+    .barging = true,
+    .time_outs = true);
+RUN(barge_shed,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 1,
+    .opening = 1,
+    .barging = true,
+    .script = {ACT_SHED});
+RUN(barge_cold,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 2,
+    .refusals = 1,
+    .barging = true);
+RUN(barge_grow,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 2,
+    .idle = 1,
+    .barging = true);
+RUN(barge_clear,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 1,
+    .idle = 1,
+    .barging = true,
+    .script = {ACT_CLEAR});
+RUN(barge_pause,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 1,
+    .opening = 1,
+    .barging = true,
+    .script = {ACT_PAUSE, ACT_RESUME});
+RUN(barge_three,
+    .callers = 3,
+    .cycles = 1,
+    .slots = 1,
+    .idle = 1,
+    .barging = true);
+/* Queued: strict hand-over; who opens is no heir. */
+RUN(queued_cold,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 2,
+    .refusals = 1,
+    .queued = true);
+RUN(queued_grow,
+    .callers = 2,
+    .cycles = 2,
+    .slots = 2,
+    .idle = 1,
+    .queued = true);
+RUN(queued_late,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 1,
+    .time_outs = true,
+    .refusals = 1,
+    .queued = true);
+RUN(queued_hang,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 2,
+    .time_outs = true,
+    .overruns = 1,
+    .queued = true);
+RUN(queued_clear,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 1,
+    .queued = true,
+    .script = {ACT_CLEAR});
+RUN(queued_pause,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 2,
+    .idle = 1,
+    .queued = true,
+    .script = {ACT_PAUSE, ACT_RESUME});
+RUN(queued_shut,
+    .callers = 2,
+    .cycles = 1,
+    .slots = 1,
+    .queued = true,
+    .script = {ACT_SHUT});
+RUN(queued_three,
+    .callers = 3,
+    .cycles = 1,
+    .slots = 2,
+    .refusals = 1,
+    .queued = true);
+
 #define ALL(id) \
   { #id, &id, false }
 #define BIG(id) \
@@ -306,6 +426,25 @@ static const struct part_run runs[] = {
     BIG(bound_pass),
     BIG(bound_twice),
     BIG(bound_three_late),
+    ALL(barge),
+    BIG(barge_over),
+    ALL(barge_late),
+    ALL(barge_open),
+    ALL(barge_gone),
+    ALL(barge_shed),
+    ALL(barge_cold),
+    ALL(barge_grow),
+    ALL(barge_clear),
+    BIG(barge_pause),
+    BIG(barge_three),
+    ALL(queued_cold),
+    ALL(queued_grow),
+    ALL(queued_late),
+    ALL(queued_hang),
+    ALL(queued_clear),
+    ALL(queued_pause),
+    ALL(queued_shut),
+    BIG(queued_three),
 };
 
 static const struct part_mutant mutants[] = {

@@ -142,7 +142,10 @@ static uint8_t first_in_time(const struct pool *p, const struct list *list) {
 
 uint8_t heir_of(const struct run *r) {
   uint8_t who = first_in_time(r->p, &r->p->waiting);
-  return who != NOBODY ? who : first_in_time(r->p, &r->p->driving);
+  if (who != NOBODY || (!serves_openers(r->setup) && !is(r, OPENER_INHERITS))) {
+    return who;
+  }
+  return first_in_time(r->p, &r->p->driving);
 }
 
 void unclaimed(struct pool *p) {
