@@ -369,19 +369,22 @@ void weir__dispatch_tried_locked(struct weir__pool *pool,
   }
 }
 
-/* Nothing idle was found for one who has just come into line, and a connect may not
- * begin for a while: it is not to wait for that.  0: it stays, or has been decided
- * by now. */
+/* One who has just come into line, while a connect may not begin for a while: it is
+ * not to wait for that.  0: it stays, or has been given what was idle. */
 static int refuse_locked(struct weir__pool *pool,
                          struct weir__waiter *w,
                          struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
   struct weir__cause *cause = NULL;
-  if (!weir__waiter_waits(weir__waiter_state(w)) ||
-      !weir__control_opens_locked(pool) ||
+  weir__growth_secrets_locked(pool);
+  if (!weir__control_opens_locked(pool) ||
       !pool->policies.failure->refuses(pool, weir__clock_now(), true, &cause)) {
     return 0;
   }
-  (void)weir__dispatch_leave_locked(pool, w, wakes);
+  serve_locked(pool, wakes);
+  if (!weir__dispatch_leave_locked(pool, w, wakes)) {
+    weir__cause_unref(cause);
+    return 0;
+  }
   w->cause = cause;
   return cause == NULL ? WEIR_E_NOMEM : cause->error.code;
 }
@@ -415,8 +418,9 @@ int weir__dispatch_enqueue_locked(struct weir__pool *pool,
   } else if (overtakes) {
     weir__idle_overtook(pool);
   }
+  int rc = refuse_locked(pool, w, wakes);
   weir__dispatch_locked(pool, wakes);
-  return refuse_locked(pool, w, wakes);
+  return rc;
 }
 
 int weir__dispatch_requeue_locked(struct weir__pool *pool,
@@ -432,8 +436,9 @@ int weir__dispatch_requeue_locked(struct weir__pool *pool,
   weir__waiters_push_front(&pool->waiting, w);
   weir__dispatch_flag_locked(pool);
   weir__shed_queued_locked(pool, w);
+  int rc = refuse_locked(pool, w, wakes);
   weir__dispatch_locked(pool, wakes);
-  return refuse_locked(pool, w, wakes);
+  return rc;
 }
 
 /* Those in front of it in line, not counted beyond WEIR_DISPATCH_BEFORE_MAX. */

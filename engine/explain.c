@@ -205,6 +205,10 @@ static void say_breaker(struct text *t, const struct view *v) {
   if (state != WEIR_BREAKER_CLOSED && state <= WEIR_BREAKER_RAMP) {
     SAY(t, "; %s", states[state]);
   }
+  if (v->stats.blocked_ns != 0) {
+    SAY(t, "; because connects failed, none begins for %.2f s",
+        seconds(v->stats.blocked_ns));
+  }
 }
 
 /* Leaves `room` bytes. */

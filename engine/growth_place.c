@@ -8,6 +8,7 @@
 #include "dispatch.h"
 #include "endpoint.h"
 #include "growth_internal.h"
+#include "policy.h"
 #include "session.h"
 #include "sys/assert.h"
 #include "sys/point.h"
@@ -107,6 +108,7 @@ void weir__growth_drop(struct weir__pool *pool, struct weir__slot *slot) {
   (void)weir__growth_hand_in(pool, slot, WEIR_OUTCOME_DROPPED, WEIR_CLASS_NONE,
                              NULL);
   weir__mutex_lock(&pool->mu);
+  pool->policies.failure->dropped(pool, slot->since);
   pool->connects_begun--;
   weir__limiter_give(&pool->growth.limiter,
                      weir__pool_settings(pool)->connect_rate);
@@ -146,6 +148,7 @@ bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
   weir__mutex_lock(&pool->mu);
   pool->n_closing++;
   if (state == WEIR_SLOT_CONNECTING) {
+    pool->policies.failure->dropped(pool, slot->since); /* unless it has told */
     pool->n_connecting--;
     weir__growth_locked(pool, &wakes);
   }
