@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,29 +7,47 @@
 #include "diag.h"
 #include "exit_code.h"
 #include "input.h"
-#include "key_parts.h"
+#include "key_report.h"
 #include "weirctl.h"
 
 const char cmd_key_help[] =
-    "Usage: weirctl key [--driver-dir=DIRS] CONNINFO [CONNINFO2]\n"
+    "Usage: weirctl key [OPTION]... CONNINFO [CONNINFO2]\n"
     "\n"
     "Prints the key of a connection string: what makes connections of two\n"
-    "strings interchangeable, in canonical form and without secrets.  With "
-    "two\n"
-    "strings it prints both, then \"same\" if they would share a pool, or\n"
-    "\"differ\" and in which parts.  No connection is opened.\n"
+    "strings interchangeable, in canonical form and without secrets.  With\n"
+    "two strings it prints both keys, then \"same\" if they would share a "
+    "pool,\n"
+    "or \"differ\" and each part in which they do: settings of the pool, what\n"
+    "the driver goes by, secrets (by name only), and with Pool Key=exact how\n"
+    "the string is written.  No connection is opened.\n"
     "\n"
     "CONNINFO may be @FILE, or - for WEIR_CONNINFO.\n"
     "\n"
+    "      --json             one object: key; or keys, same, differences "
+    "(kind,\n"
+    "                         name, and the values where they may be shown)\n"
+    "      --same             exit code 11 unless the two would share a pool\n"
     "      --driver-dir=DIRS  look for drivers here first\n"
+    "\n"
+    "Exit codes: 0 the keys were printed, 2 wrong use, 3 a connection string "
+    "is\n"
+    "wrong, 4 its driver is, 11 they differ and --same was given.\n"
     "\n"
     "Examples:\n"
     "  weirctl key @prod.conn\n"
     "  weirctl key \"Driver=tds;Server=db;User ID=sa\" "
-    "\"driver=TDS;uid=sa;data source=db\"\n";
+    "\"driver=TDS;uid=sa;data source=db\"\n"
+    "  weirctl key --same @old.conn @new.conn && echo one pool\n";
 
 enum {
-  OPT_DRIVER_DIR = 256
+  OPT_DRIVER_DIR = 256,
+  OPT_JSON,
+  OPT_SAME
+};
+
+struct how {
+  bool json;
+  bool same; /* that they are is what is asked */
 };
 
 struct side {
@@ -50,67 +69,70 @@ static int fill_side(weir_h engine, char *arg, struct side *side) {
   return side->key != NULL ? EXIT_CODE_OK : diag_error(stderr, rc, &err, NULL);
 }
 
-/* Opens the string's pool without letting it connect: of a setting that comes
- * twice the last counts. */
-static int open_pool(weir_h engine, struct side *side, weir_h *out_pool) {
-  static const char quiet[] = ";Min Pool Size=0";
+/* What weir_conninfo_diff() says; NULL after a failure, about which a line has
+ * been printed and *out_code says which. */
+static char *differences(weir_h engine,
+                         const struct side *sides,
+                         int *out_code) {
   struct weir_error err = WEIR_ERROR_INIT;
-  struct text_buf text = {0};
-  text_buf_add_fill(&text, '\0', side->conninfo.len + sizeof quiet);
-  text.len = 0;
-  text_buf_add(&text, side->conninfo.p, side->conninfo.len);
-  text_buf_add_str(&text, quiet);
-  int32_t rc = text.failed
-                   ? WEIR_E_NOMEM
-                   : weir_pool_open(engine, text.p, text.len, out_pool, &err);
-  text_buf_wipe(&text);
-  return rc == WEIR_OK ? EXIT_CODE_OK : diag_error(stderr, rc, &err, NULL);
+  int32_t rc = WEIR_E_NOMEM;
+  uint64_t cap = 1024;
+  char *text = NULL;
+  for (int i = 0; i < 2; i++) {
+    char *bigger = realloc(text, cap);
+    if (bigger == NULL) {
+      rc = WEIR_E_NOMEM;
+      break;
+    }
+    text = bigger;
+    rc = weir_conninfo_diff(engine, sides[0].conninfo.p, sides[0].conninfo.len,
+                            sides[1].conninfo.p, sides[1].conninfo.len, text,
+                            &cap, &err);
+    if (rc != WEIR_E_SPACE) {
+      break;
+    }
+  }
+  if (rc == WEIR_OK) {
+    return text;
+  }
+  *out_code = diag_error(stderr, rc, &err, NULL);
+  free(text);
+  return NULL;
 }
 
-/* The keys' texts hold neither secrets nor, when exact, the wording, so only the
- * engine can tell whether those are equal: for equal keys it answers with the same pool. */
-static int compare_secrets(weir_h engine, struct side *sides, bool *out_same) {
-  weir_h pools[2] = {0, 0};
-  int code = open_pool(engine, &sides[0], &pools[0]);
-  if (code != EXIT_CODE_OK) {
+static int no_memory(void) {
+  diag_line("no memory");
+  return EXIT_CODE_OTHER;
+}
+
+static int compare(weir_h engine,
+                   const struct side *sides,
+                   const struct how *how) {
+  const char *const keys[2] = {sides[0].key, sides[1].key};
+  int code = EXIT_CODE_OK;
+  char *text = differences(engine, sides, &code);
+  if (text == NULL) {
     return code;
   }
-  code = open_pool(engine, &sides[1], &pools[1]);
-  if (code == EXIT_CODE_OK) {
-    *out_same = pools[0] == pools[1];
-    (void)weir_pool_close(pools[1]);
+  if (!key_report_two(keys, text, how->json)) {
+    code = no_memory();
+  } else if (how->same && *text != '\0') {
+    code = EXIT_CODE_CHECK;
   }
-  (void)weir_pool_close(pools[0]);
+  free(text);
   return code;
 }
 
-static int compare(weir_h engine, struct side *sides) {
-  (void)printf("1  %s\n2  %s\n", sides[0].key, sides[1].key);
-  if (strcmp(sides[0].key, sides[1].key) != 0) {
-    (void)puts("differ");
-    (void)key_parts_diff(stdout, sides[0].key, sides[1].key);
-    return EXIT_CODE_OK;
-  }
-  bool same = false;
-  int code = compare_secrets(engine, sides, &same);
-  if (code == EXIT_CODE_OK) {
-    (void)puts(same ? "same"
-                    : "differ\n  in what a key does not show: a secret, or "
-                      "with Pool Key=exact the wording");
-  }
-  return code;
-}
-
-static int show(weir_h engine, int n, char **args) {
+static int show(weir_h engine, int n, char **args, const struct how *how) {
   struct side sides[2] = {{.key = NULL}, {.key = NULL}};
   int code = EXIT_CODE_OK;
   for (int i = 0; i < n && code == EXIT_CODE_OK; i++) {
     code = fill_side(engine, args[i], &sides[i]);
   }
   if (code == EXIT_CODE_OK && n == 2) {
-    code = compare(engine, sides);
-  } else if (code == EXIT_CODE_OK) {
-    (void)puts(sides[0].key);
+    code = compare(engine, sides, how);
+  } else if (code == EXIT_CODE_OK && !key_report_one(sides[0].key, how->json)) {
+    code = no_memory();
   }
   for (int i = 0; i < n; i++) {
     text_buf_wipe(&sides[i].conninfo);
@@ -123,9 +145,12 @@ int cmd_key(int argc, char **argv) {
   static const struct option names[] = {
       {"driver-dir", required_argument, NULL, OPT_DRIVER_DIR},
       {"help", no_argument, NULL, 'h'},
+      {"json", no_argument, NULL, OPT_JSON},
+      {"same", no_argument, NULL, OPT_SAME},
       {NULL, 0, NULL, 0},
   };
   const char *dirs = NULL;
+  struct how how = {false, false};
   int c;
   while ((c = weirctl_option(argc, argv, ":h", names)) != -1) {
     if (c == 0) {
@@ -135,7 +160,11 @@ int cmd_key(int argc, char **argv) {
       (void)fputs(cmd_key_help, stdout);
       return EXIT_CODE_OK;
     }
-    dirs = optarg;
+    if (c == OPT_DRIVER_DIR) {
+      dirs = optarg;
+    }
+    how.json = how.json || c == OPT_JSON;
+    how.same = how.same || c == OPT_SAME;
   }
   int n = argc - optind;
   if (n < 1 || n > 2) {
@@ -144,10 +173,13 @@ int cmd_key(int argc, char **argv) {
                       "were given",
                       n);
   }
+  if (how.same && n != 2) {
+    return diag_usage("key", "--same takes two connection strings");
+  }
   weir_h engine;
   int code = weirctl_engine(dirs, &engine);
   if (code == EXIT_CODE_OK) {
-    code = show(engine, n, argv + optind);
+    code = show(engine, n, argv + optind, &how);
     weirctl_engine_end(engine);
   }
   return code;

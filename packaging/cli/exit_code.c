@@ -21,7 +21,8 @@ static const struct {
     {EXIT_CODE_TIMEOUT, "a time-out passed, in whatever phase"},
     {EXIT_CODE_OTHER, "anything else, such as no memory or a full disk"},
     {EXIT_CODE_BUSY, "the pool or the server is overloaded or down"},
-    {EXIT_CODE_CHECK, "a check did not hold (demo: too many sessions)"},
+    {EXIT_CODE_CHECK, "a check did not hold (demo: too many sessions; key "
+                      "--same)"},
     {EXIT_CODE_INTERRUPTED, "interrupted by Ctrl-C; the request was cancelled"},
     {EXIT_CODE_PIPE, "nobody reads the output any more"},
     {EXIT_CODE_TERMINATED, "ended by SIGTERM"},

@@ -15,7 +15,9 @@ struct setting {
   const char *name;
   const char *aliases; /* commas between them */
   const char *unit;
-  const char *fallback;
+  const char *fallback; /* under direct */
+  const char *legacy;   /* ... and the others, mostly the same */
+  const char *channel;
   const char *range; /* "" where the unit says it */
   int changeable;
   int built;
@@ -110,6 +112,24 @@ static void add_list(struct text_buf *to, const char *list) {
   }
 }
 
+/* "500 ms (5 ms under legacy, channel)", "affinity (lifo under legacy; fifo under
+ * channel)". */
+static void add_default(struct text_buf *to, const struct setting *s) {
+  bool legacy = strcmp(s->legacy, s->fallback) != 0;
+  bool channel = strcmp(s->channel, s->fallback) != 0;
+  bool both = legacy && strcmp(s->legacy, s->channel) == 0;
+  text_buf_add_str(to, s->fallback);
+  if (both) {
+    text_buf_addf(to, " (%s under legacy, channel)", s->legacy);
+  } else if (legacy && channel) {
+    text_buf_addf(to, " (%s under legacy; %s under channel)", s->legacy,
+                  s->channel);
+  } else if (legacy || channel) {
+    text_buf_addf(to, " (%s under %s)", legacy ? s->legacy : s->channel,
+                  legacy ? "legacy" : "channel");
+  }
+}
+
 /* False: no memory. */
 static bool print_one(const struct setting *s) {
   struct text_buf facts = {0};
@@ -121,7 +141,7 @@ static bool print_one(const struct setting *s) {
   text_buf_add_str(&facts, "; ");
   text_buf_add_str(&facts,
                    strcmp(s->fallback, "required") == 0 ? "" : "default ");
-  text_buf_add_str(&facts, s->fallback);
+  add_default(&facts, s);
   if (s->aliases[0] != '\0') {
     text_buf_add_str(&facts, "; also ");
     add_list(&facts, s->aliases);
@@ -162,6 +182,15 @@ static void add_member(struct text_buf *to,
   text_buf_add(to, ",", 1);
 }
 
+static void add_defaults(struct text_buf *to, const struct setting *s) {
+  text_buf_add_str(to, "\"defaults\":{");
+  add_member(to, "direct", s->fallback);
+  add_member(to, "legacy", s->legacy);
+  text_buf_add_str(to, "\"channel\":");
+  cell_add_json_string(to, s->channel, strlen(s->channel));
+  text_buf_add_str(to, "},");
+}
+
 static void add_aliases(struct text_buf *to, const char *list) {
   text_buf_add_str(to, "\"aliases\":[");
   while (*list != '\0') {
@@ -182,6 +211,7 @@ static bool print_json(void) {
     add_aliases(&out, s->aliases);
     add_member(&out, "unit", s->unit);
     add_member(&out, "default", s->fallback);
+    add_defaults(&out, s);
     add_member(&out, "range", s->range);
     text_buf_addf(&out, "\"changeable\":%s,\"built\":%s,",
                   s->changeable != 0 ? "true" : "false",

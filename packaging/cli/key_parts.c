@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "key_parts.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
@@ -47,59 +45,19 @@ static bool next_part(const char **at, struct part *out) {
   return true;
 }
 
-static bool find_part(const char *key,
-                      const struct part *like,
-                      struct part *out) {
+bool key_parts_find(const char *key,
+                    const char *name,
+                    size_t name_len,
+                    const char **out_value,
+                    size_t *out_len) {
   struct part part;
   while (next_part(&key, &part)) {
-    if (part.name_len == like->name_len &&
-        strncasecmp(part.name, like->name, like->name_len) == 0) {
-      *out = part;
+    if (part.name_len == name_len &&
+        strncasecmp(part.name, name, name_len) == 0) {
+      *out_value = part.value;
+      *out_len = part.value_len;
       return true;
     }
   }
   return false;
-}
-
-static bool same_value(const struct part *a, const struct part *b) {
-  return a->value_len == b->value_len &&
-         memcmp(a->value, b->value, a->value_len) == 0;
-}
-
-static void put_side(FILE *to, const char *label, const struct part *part) {
-  if (part == NULL) {
-    (void)fprintf(to, "    %s  (not in it: the default)\n", label);
-  } else {
-    (void)fprintf(to, "    %s  %.*s\n", label, (int)part->value_len,
-                  part->value);
-  }
-}
-
-static void put_difference(FILE *to,
-                           const struct part *a,
-                           const struct part *b) {
-  const struct part *any = a != NULL ? a : b;
-  (void)fprintf(to, "  %.*s\n", (int)any->name_len, any->name);
-  put_side(to, "1", a);
-  put_side(to, "2", b);
-}
-
-unsigned key_parts_diff(FILE *to, const char *a, const char *b) {
-  unsigned n = 0;
-  struct part mine;
-  struct part other;
-  for (const char *at = a; next_part(&at, &mine);) {
-    bool found = find_part(b, &mine, &other);
-    if (!found || !same_value(&mine, &other)) {
-      put_difference(to, &mine, found ? &other : NULL);
-      n++;
-    }
-  }
-  for (const char *at = b; next_part(&at, &mine);) {
-    if (!find_part(a, &mine, &other)) {
-      put_difference(to, NULL, &mine);
-      n++;
-    }
-  }
-  return n;
 }

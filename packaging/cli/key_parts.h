@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* key_parts.h - in what two pool keys differ. */
+/* key_parts.h - the parts of a pool key's text. */
 #ifndef WEIRCTL_KEY_PARTS_H
 #define WEIRCTL_KEY_PARTS_H
 
-#include <stdio.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Writes a line for each part of two key texts (name=value;name=value, values
- * in quotes where they need it) that one has and the other has not, or has
- * with another value.  Returns the number of lines. */
-unsigned key_parts_diff(FILE *to, const char *a, const char *b);
+/* Finds the value of a name, in whatever case, in a key's text (name=value;name=value,
+ * values in quotes where they need it).  *out_value points into key and is as it is
+ * written there, quotes included.  False: there is none. */
+bool key_parts_find(const char *key,
+                    const char *name,
+                    size_t name_len,
+                    const char **out_value,
+                    size_t *out_len);
 
 #endif

@@ -184,6 +184,17 @@ static const char *refused_argument(int argc, char **argv) {
   return in_next ? next : last;
 }
 
+/* A word that options are made of: what else begins with -- may be a piece of a
+ * connection string, a password say. */
+static bool is_word(const char *s, int len) {
+  for (int i = 0; i < len; i++) {
+    if (s[i] != '-' && (s[i] < 'a' || s[i] > 'z')) {
+      return false;
+    }
+  }
+  return len <= 24;
+}
+
 static void refuse_option(int argc, char **argv, const char *letters, int c) {
   const char *text = refused_argument(argc, argv);
   bool known = optopt > 0 && optopt < 256 && strchr(letters, optopt) != NULL;
@@ -196,6 +207,9 @@ static void refuse_option(int argc, char **argv, const char *letters, int c) {
       strpbrk(text, " \t\r\n") != NULL) {
     (void)diag_usage(argv[0], "%s: put -- before SQL that begins with -",
                      argv[0]);
+  } else if (is_long && !is_word(text, len)) {
+    (void)diag_usage(argv[0], "%s: an argument of %zu bytes begins with --",
+                     argv[0], strlen(text));
   } else if (is_long) {
     (void)diag_usage(argv[0], "%s: %.*s %s", argv[0], len, text, what);
   } else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Each setting that may change does so on a pool with a lease out and a caller in
  * line, and neither is lost. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -392,6 +393,36 @@ Test(change,
   cr_assert_eq(weir_pool_reconfigure(pool, NULL, 3, &f.err), WEIR_E_ARG);
   cr_assert_eq(weir_pool_reconfigure(pool, NULL, 0, &f.err), WEIR_OK);
   fixture_close(&f);
+}
+
+/* Whether the idle connection is looked at once it has been idle for so long: it
+ * is dead, so another is opened. */
+static bool is_looked_at_after(uint64_t ns) {
+  uint64_t before = fixture_stats(pool).connects_begun;
+  fixture_advance(&f, ns);
+  cr_assert_eq(weir_release(fixture_acquire(&f, pool)), WEIR_OK);
+  return fixture_stats(pool).connects_begun != before;
+}
+
+/* An empty value is the default of the pool's own strategy. */
+Test(change, an_empty_value_is_the_default_of_the_strategy, .timeout = 10) {
+  static const char *const strategies[] = {"legacy", "channel", "direct"};
+  for (unsigned i = 0; i < 3; i++) {
+    bool direct = i == 2;
+    fixture_open_virtual(&f);
+    pool = fixture_pool(&f,
+                        "Pool Strategy=%s;Probe Window=1 h;Mock Idle "
+                        "Watch=false;Mock Script Text='health: dead'",
+                        strategies[i]);
+    cr_assert_eq(weir_release(fixture_acquire(&f, pool)), WEIR_OK);
+    cr_assert_not(is_looked_at_after(SECOND), "%s", strategies[i]);
+    must_change("Probe Window=");
+    cr_assert_not(is_looked_at_after(3 * SECOND / 1000), "%s", strategies[i]);
+    cr_assert_eq(is_looked_at_after(20 * SECOND / 1000), !direct, "%s",
+                 strategies[i]);
+    cr_assert(is_looked_at_after(SECOND), "%s", strategies[i]);
+    fixture_close(&f);
+  }
 }
 
 Test(change, leaves_the_key_as_it_was, .timeout = 10) {

@@ -50,7 +50,7 @@ static int try_every_call(weir_h pool, weir_h lease) {
   struct weir_item item = {.struct_size = sizeof item};
   struct weir_credential_request request = {.struct_size = sizeof request};
   char buf[64];
-  uint64_t need = 0;
+  uint64_t need = sizeof buf;
   uint32_t n = 0;
   weir_h out = 0;
   const int results[] = {
@@ -65,6 +65,9 @@ static int try_every_call(weir_h pool, weir_h lease) {
       weir_pool_key(pool, buf, sizeof buf, &need),
       weir_conninfo_key(f.engine, "Driver=mock", 11, buf, sizeof buf, &need,
                         &err),
+      weir_conninfo_diff(f.engine, "Driver=mock", 11, "Driver=mock", 11, buf,
+                         &need, &err),
+      weir_engine_advice(f.engine, buf, sizeof buf, &need),
       weir_acquire(pool, 0, &out, &err),
       weir_release(lease),
       weir_discard(lease),

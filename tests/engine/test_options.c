@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -350,4 +351,143 @@ Test(options, damaged_strings_never_show_the_password, .timeout = 5) {
       cr_assert_null(strstr(err.message, part), "%s -> %s", text, err.message);
     }
   }
+}
+
+/* --------------------------------------------------------------- strategies */
+
+/* What each strategy says about the settings that differ between them. */
+struct preset {
+  const char *name;
+  uint32_t strategy;
+  uint32_t idle_order;
+  uint32_t growth;
+  uint32_t handoff;
+  uint32_t trim;
+  uint32_t failure;
+  uint32_t async;
+  uint32_t scope;
+  uint32_t expiry;
+  uint32_t jitter;
+  uint64_t probe_ms;
+};
+
+static const struct preset strategies[] = {
+    {"direct", WEIR_STRATEGY_DIRECT, WEIR_IDLE_AFFINITY, WEIR_GROWTH_ADAPTIVE,
+     WEIR_HANDOFF_BOUNDED, WEIR_TRIM_PEAK, WEIR_FAILURE_BREAKER,
+     WEIR_ASYNC_QUEUE, WEIR_SCOPE_OVERALL, WEIR_EXPIRY_ENFORCED, 10, 500},
+    {"legacy", WEIR_STRATEGY_LEGACY, WEIR_IDLE_LIFO, WEIR_GROWTH_SERIAL,
+     WEIR_HANDOFF_BARGING, WEIR_TRIM_SWEEP, WEIR_FAILURE_ALL,
+     WEIR_ASYNC_DISPATCHER, WEIR_SCOPE_PER_PHASE, WEIR_EXPIRY_SQLCLIENT, 0, 5},
+    {"channel", WEIR_STRATEGY_CHANNEL, WEIR_IDLE_FIFO, WEIR_GROWTH_PARALLEL,
+     WEIR_HANDOFF_QUEUED, WEIR_TRIM_MEDIAN, WEIR_FAILURE_ONE, WEIR_ASYNC_QUEUE,
+     WEIR_SCOPE_PER_PHASE, WEIR_EXPIRY_SQLCLIENT, 0, 5},
+};
+
+static void check_preset(const char *text, const struct preset *p) {
+  struct weir__options o = must_split(text);
+  const struct weir__settings *s = &o.settings;
+  cr_assert_eq(s->strategy, p->strategy, "%s", text);
+  cr_assert_eq(s->idle_order, p->idle_order, "%s", text);
+  cr_assert_eq(s->growth, p->growth, "%s", text);
+  cr_assert_eq(s->handoff, p->handoff, "%s", text);
+  cr_assert_eq(s->trim, p->trim, "%s", text);
+  cr_assert_eq(s->failure, p->failure, "%s", text);
+  cr_assert_eq(s->async, p->async, "%s", text);
+  cr_assert_eq(s->timeout_scope, p->scope, "%s", text);
+  cr_assert_eq(s->idle_expiry, p->expiry, "%s", text);
+  cr_assert_eq(s->lifetime_jitter, p->jitter, "%s", text);
+  cr_assert_eq(s->probe_window_ns, p->probe_ms * WEIR_NS_PER_MS, "%s", text);
+  cr_assert_eq(s->connect_timeout_ns, 15 * WEIR_NS_PER_S, "%s", text);
+  cr_assert_eq(s->max_pool_size, 100, "%s", text);
+  weir__options_fini(&o);
+}
+
+Test(options, a_strategy_brings_its_defaults, .timeout = 5) {
+  check_preset("Driver=x;Server=h", &strategies[0]);
+  for (size_t i = 0; i < 3; i++) {
+    char text[128];
+    (void)snprintf(text, sizeof text, "Driver=x;Server=h;Pool Strategy=%s",
+                   strategies[i].name);
+    check_preset(text, &strategies[i]);
+    (void)snprintf(text, sizeof text, "Pool Strategy = '%s';Driver=x;Server=h",
+                   strategies[i].name);
+    check_preset(text, &strategies[i]);
+  }
+}
+
+/* An empty value says that nothing is given, of the strategy as of all else. */
+Test(options, the_last_strategy_counts, .timeout = 5) {
+  check_preset("Driver=x;Server=h;Pool Strategy=legacy;Pool Strategy=channel",
+               &strategies[2]);
+  check_preset("Driver=x;Server=h;Pool Strategy=legacy;Pool Strategy=",
+               &strategies[0]);
+  check_preset("Driver=x;Server=h;Pool Strategy=legacy;Pool Idle Order=",
+               &strategies[1]);
+}
+
+/* Each policy by itself, before its strategy and behind it. */
+Test(options, a_policy_given_beside_a_strategy_wins, .timeout = 5) {
+  const struct {
+    const char *text;
+    size_t at;
+    uint32_t value;
+  } rows[] = {
+      {"Pool Idle Order=fifo", offsetof(struct weir__settings, idle_order),
+       WEIR_IDLE_FIFO},
+      {"Pool Growth=adaptive", offsetof(struct weir__settings, growth),
+       WEIR_GROWTH_ADAPTIVE},
+      {"Pool Handoff=direct", offsetof(struct weir__settings, handoff),
+       WEIR_HANDOFF_DIRECT},
+      {"Pool Trim=peak", offsetof(struct weir__settings, trim), WEIR_TRIM_PEAK},
+      {"Pool Failure=one", offsetof(struct weir__settings, failure),
+       WEIR_FAILURE_ONE},
+      {"Pool Async=queue", offsetof(struct weir__settings, async),
+       WEIR_ASYNC_QUEUE},
+      {"Lifetime Jitter=20 %", offsetof(struct weir__settings, lifetime_jitter),
+       20},
+      {"Idle Expiry=enforced", offsetof(struct weir__settings, idle_expiry),
+       WEIR_EXPIRY_ENFORCED},
+  };
+  struct weir__options plain =
+      must_split("Driver=x;Server=h;Pool Strategy=legacy");
+  for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; i++) {
+    char text[128];
+    const char *strategy = "Pool Strategy=legacy";
+    bool behind = i % 2 == 0;
+    (void)snprintf(text, sizeof text, "Driver=x;Server=h;%s;%s",
+                   behind ? strategy : rows[i / 2].text,
+                   behind ? rows[i / 2].text : strategy);
+    struct weir__options o = must_split(text);
+    uint32_t got = 0;
+    memcpy(&got, (const char *)&o.settings + rows[i / 2].at, sizeof got);
+    cr_assert_eq(got, rows[i / 2].value, "%s", text);
+    /* Everything else is legacy's. */
+    memcpy((char *)&o.settings + rows[i / 2].at,
+           (const char *)&plain.settings + rows[i / 2].at, sizeof got);
+    cr_assert_eq(memcmp(&o.settings, &plain.settings, sizeof o.settings), 0,
+                 "%s", text);
+    weir__options_fini(&o);
+  }
+  weir__options_fini(&plain);
+}
+
+Test(options, unknown_policies_are_told_what_there_is, .timeout = 5) {
+  check_refused("Driver=x;Server=h;Pool Strategy=hikari", WEIR_E_ARG,
+                P "19: \"Pool Strategy\" must be one of "
+                  "direct,legacy,channel");
+  check_refused("Driver=x;Server=h;Pool Idle Order=random", WEIR_E_ARG,
+                P "19: \"Pool Idle Order\" must be one of "
+                  "affinity,lifo,fifo");
+  check_refused("Driver=x;Server=h;Pool Growth=all", WEIR_E_ARG,
+                P "19: \"Pool Growth\" must be one of "
+                  "adaptive,serial,parallel");
+  check_refused("Driver=x;Server=h;Pool Handoff=lifo", WEIR_E_ARG,
+                P "19: \"Pool Handoff\" must be one of "
+                  "bounded,direct,barging,queued");
+  check_refused("Driver=x;Server=h;Pool Trim=1", WEIR_E_ARG,
+                P "19: \"Pool Trim\" must be one of peak,sweep,median");
+  check_refused("Driver=x;Server=h;Pool Failure=none", WEIR_E_ARG,
+                P "19: \"Pool Failure\" must be one of breaker,all,one");
+  check_refused("Driver=x;Server=h;Pool Async=thread", WEIR_E_ARG,
+                P "19: \"Pool Async\" must be one of queue,dispatcher");
 }

@@ -18,8 +18,9 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 DATA = "packaging/cli/settings_data.h"
 README = "engine/README.md"
 TESTS = "tests/engine/settings_tests.tsv"
-FIELDS = ["name", "aliases", "unit", "default", "range", "changeable", "built",
-          "what"]
+STRATEGIES = ("legacy", "channel")  # whose defaults may differ from direct's
+FIELDS = ["name", "aliases", "unit", "default", *STRATEGIES, "range",
+          "changeable", "built", "what"]
 HEAD = ("| name (aliases) | unit | default | range | changeable | what |\n"
         "|---|---|---|---|---|---|\n")
 passed = 0
@@ -67,10 +68,23 @@ def data(rows):
     for row in rows:
         parts = [quoted(row[f]) for f in FIELDS if f not in
                  ("changeable", "built")]
-        parts[5:5] = ["1" if row[f] == "yes" else "0"
+        parts[7:7] = ["1" if row[f] == "yes" else "0"
                       for f in ("changeable", "built")]
         text += "{" + ",\n ".join(parts) + "},\n"
     return text
+
+
+def default(row):
+    """The default, and what it is under other strategies."""
+    others = {}
+    for strategy in STRATEGIES:
+        if row[strategy] != row["default"]:
+            others.setdefault(row[strategy], []).append(strategy)
+    if row["name"] == "Pool Strategy" or not others:
+        return row["default"]
+    return "%s (%s)" % (row["default"], "; ".join(
+        "%s under %s" % (value, ", ".join(names))
+        for value, names in others.items()))
 
 
 def table(rows):
@@ -78,7 +92,7 @@ def table(rows):
     for row in rows:
         aliases = row["aliases"].replace(",", ", ")
         name = row["name"] + (" (%s)" % aliases if aliases else "")
-        cells = [name, row["unit"], row["default"],
+        cells = [name, row["unit"], default(row),
                  row["range"], row["changeable"],
                  row["what"]]
         text += "| " + " | ".join(cells) + " |\n"
@@ -137,13 +151,16 @@ def check_help(weirctl, rows):
         got = [json.loads(line) for line in told.stdout.splitlines()]
     except ValueError:
         got = None
-    want = [{**row, "aliases": [a for a in row["aliases"].split(",") if a],
+    want = [{**{f: row[f] for f in FIELDS if f not in STRATEGIES},
+             "defaults": {"direct": row["default"], **{f: row[f] for f in STRATEGIES}},
+             "aliases": [a for a in row["aliases"].split(",") if a],
              "changeable": row["changeable"] == "yes",
              "built": row["built"] == "yes"} for row in rows]
     check(got == want, "weirctl help settings --json is not the table")
     text = " ".join(ask().stdout.split())
     for row in rows:
-        check(row["name"] in text and row["what"] in text,
+        check(row["name"] in text and row["what"] in text
+              and default(row) in text,
               "weirctl help settings does not tell " + row["name"])
     check(all(len(line) <= 80 or "weirctl key" in line  # to be copied
               for line in ask().stdout.splitlines()),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* settings_dump.c - the engine's table of settings as text for settings.py: one
- * line each, with tabs between name, aliases, unit, default, range, "yes" if it
+ * line each, with tabs between name, aliases, unit, default (under direct, legacy
+ * and channel), range, "yes" if it
  * may change while a pool runs, "yes" if it is built, and what it does. */
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,9 +30,11 @@ static const char *unit_of(enum weir__setting_type type) {
   }
 }
 
-static const char *default_of(const struct weir__setting *s) {
-  if (s->fallback[0] != '\0') {
-    return s->fallback;
+static const char *default_of(const struct weir__setting *s,
+                              uint32_t strategy) {
+  const char *value = weir__settings_default(s, strategy);
+  if (value[0] != '\0') {
+    return value;
   }
   return (s->flags & WEIR_SETTING_REQUIRED) != 0 ? "required" : "empty";
 }
@@ -74,8 +77,10 @@ int main(void) {
   const struct weir__setting *table = weir__settings_table(&n);
   for (uint32_t i = 0; i < n; i++) {
     const struct weir__setting *s = &table[i];
-    (void)printf("%s\t%s\t%s\t%s\t", s->name, s->aliases, unit_of(s->type),
-                 default_of(s));
+    (void)printf("%s\t%s\t%s\t%s\t%s\t%s\t", s->name, s->aliases,
+                 unit_of(s->type), default_of(s, WEIR_STRATEGY_DIRECT),
+                 default_of(s, WEIR_STRATEGY_LEGACY),
+                 default_of(s, WEIR_STRATEGY_CHANNEL));
     print_range(s);
     (void)printf("\t%s\t%s\t%s\n",
                  (s->flags & WEIR_SETTING_LIVE) != 0 ? "yes" : "no",

@@ -230,10 +230,26 @@ check "a key alone" test "$(cat "$dir/out")" = "A=1;"
 gives 0 key "A=1;Password=hunter2" "A=1;Password=hunter2"
 check "same" test "$(tail -n 1 "$dir/out")" = same
 gives 0 key "A=1;Password=hunter2" "A=1;Password=hunter3"
-printed "a secret"
+printed "  Password (a secret, not shown)"
 gives 0 key "A=1" "A=2"
-printed "differ"
+check "differ" test "$(tail -n +3 "$dir/out" | tr '\n' '|')" = \
+  "differ|  A|    1  1|    2  2|  Order|    1  (not in it: the default)|    2  (not in it: the default)|"
+gives 0 key --json "A=1;Password=hunter2"
+check "json" test "$(cat "$dir/out")" = '{"key":"A=1;"}'
+gives 0 key --json "A=1" "A=1"
+check "same json" test "$(cat "$dir/out")" = \
+  '{"keys":["A=1","A=1"],"same":true,"differences":[]}'
+gives 0 key --json "A=1" "A=2"
+printed '"same":false,"differences":[{"kind":"setting","name":"A","values":["1","2"]},{"kind":"driver","name":"Order","values":[null,null]}]}'
+gives 0 key --json "A=1;Password=hunter2" "A=1;Password=hunter3"
+printed '"differences":[{"kind":"secret","name":"Password"}]}'
+gives 0 key --same "A=1" "A=1"
+gives 11 key --same "A=1" "A=2"
+gives 11 key --same --json "A=1;Password=hunter2" "A=1;Password=hunter3"
+gives 2 key --same "A=1"
+gives 2 key --nosuch "A=1"
 gives 3 key "Fake=parse"
+gives 3 key "A=1" "Fake=parse"
 
 # The demonstration.
 gives 0 demo --threads 20 --rounds 2 --server-pid $$

@@ -325,6 +325,53 @@ int32_t weir_driver_list(weir_h engine,
   return WEIR_OK;
 }
 
+/* What weir_conninfo_key() shows: the string without its Password. */
+static void drop_password(char *text) {
+  char *secret = strstr(text, "Password=");
+  if (secret != NULL) {
+    char *rest = strchr(secret, ';');
+    rest = rest == NULL ? secret + strlen(secret) : rest + 1;
+    memmove(secret, rest, strlen(rest) + 1);
+  }
+}
+
+/* Equal strings are the same; with equal keys the Password differs; else the
+ * option that comes first does, and the driver's Order. */
+int32_t weir_conninfo_diff(weir_h engine,
+                           const char *a,
+                           uint64_t a_len,
+                           const char *b,
+                           uint64_t b_len,
+                           char *buf,
+                           uint64_t *inout_len,
+                           struct weir_error *err) {
+  (void)engine;
+  (void)err;
+  char *x = copy(a, a_len);
+  char *y = copy(b, b_len);
+  char said[256] = "";
+  if (x != NULL && y != NULL && strcmp(x, y) != 0) {
+    drop_password(x);
+    drop_password(y);
+    if (strcmp(x, y) == 0) {
+      (void)snprintf(said, sizeof said, "secret Password\n");
+    } else {
+      size_t n = strcspn(x, "=");
+      (void)snprintf(said, sizeof said, "setting %.*s\ndriver Order\n",
+                     (int)(n < 200 ? n : 200), x);
+    }
+  }
+  free(x);
+  free(y);
+  uint64_t need = strlen(said) + 1;
+  int32_t rc = *inout_len < need ? WEIR_E_SPACE : WEIR_OK;
+  if (rc == WEIR_OK) {
+    memcpy(buf, said, need);
+  }
+  *inout_len = need;
+  return rc;
+}
+
 int32_t weir_conninfo_key(weir_h engine,
                           const char *conninfo,
                           uint64_t len,
@@ -342,12 +389,7 @@ int32_t weir_conninfo_key(weir_h engine,
   if (opening != NULL && opening->at_parse) {
     rc = open_fails(opening, err);
   } else {
-    char *secret = strstr(text, "Password=");
-    if (secret != NULL) {
-      char *rest = strchr(secret, ';');
-      rest = rest == NULL ? secret + strlen(secret) : rest + 1;
-      memmove(secret, rest, strlen(rest) + 1);
-    }
+    drop_password(text);
     *out_need = strlen(text) + 1;
     rc = cap < *out_need ? WEIR_E_SPACE : WEIR_OK;
     if (rc == WEIR_OK) {

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Names and kinds come from the engine, which compares everything; values come
+ * from the keys' texts, which have no secret in them. */
+#include "key_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cell.h"
+#include "key_parts.h"
+#include "text_buf.h"
+
+/* One difference, a line "KIND NAME". */
+struct difference {
+  const char *kind;
+  size_t kind_len;
+  const char *name;
+  size_t name_len;
+};
+
+static bool next_difference(const char **at, struct difference *out) {
+  const char *line = *at;
+  if (*line == '\0') {
+    return false;
+  }
+  size_t len = strcspn(line, "\n");
+  size_t kind = strcspn(line, " \n");
+  size_t blank = kind < len ? 1 : 0;
+  *out = (struct difference){.kind = line,
+                             .kind_len = kind,
+                             .name = line + kind + blank,
+                             .name_len = len - kind - blank};
+  *at = line + len + (line[len] == '\n');
+  return true;
+}
+
+static bool is_kind(const struct difference *d, const char *kind) {
+  return d->kind_len == strlen(kind) && memcmp(d->kind, kind, d->kind_len) == 0;
+}
+
+/* Whether the keys' texts tell the values. */
+static bool has_values(const struct difference *d) {
+  return is_kind(d, "driver") || is_kind(d, "setting");
+}
+
+static void put_value(const char *label,
+                      const char *key,
+                      const struct difference *d) {
+  const char *value = NULL;
+  size_t len = 0;
+  if (key_parts_find(key, d->name, d->name_len, &value, &len)) {
+    (void)printf("    %s  %.*s\n", label, (int)len, value);
+  } else {
+    (void)printf("    %s  (not in it: the default)\n", label);
+  }
+}
+
+static void put_difference(const char *const keys[2],
+                           const struct difference *d) {
+  const char *why = is_kind(d, "secret") ? " (a secret, not shown)"
+                    : is_kind(d, "text") ? " (Pool Key=exact: as it is written)"
+                                         : "";
+  (void)printf("  %.*s%s\n", (int)d->name_len, d->name, why);
+  if (has_values(d)) {
+    put_value("1", keys[0], d);
+    put_value("2", keys[1], d);
+  }
+}
+
+static void add_value(struct text_buf *to,
+                      const char *key,
+                      const struct difference *d) {
+  const char *value = NULL;
+  size_t len = 0;
+  if (key_parts_find(key, d->name, d->name_len, &value, &len)) {
+    cell_add_json_string(to, value, len);
+  } else {
+    text_buf_add_str(to, "null");
+  }
+}
+
+static void add_difference(struct text_buf *to,
+                           const char *const keys[2],
+                           const struct difference *d) {
+  text_buf_add_str(to, "{\"kind\":");
+  cell_add_json_string(to, d->kind, d->kind_len);
+  text_buf_add_str(to, ",\"name\":");
+  cell_add_json_string(to, d->name, d->name_len);
+  if (has_values(d)) {
+    text_buf_add_str(to, ",\"values\":[");
+    add_value(to, keys[0], d);
+    text_buf_add(to, ",", 1);
+    add_value(to, keys[1], d);
+    text_buf_add(to, "]", 1);
+  }
+  text_buf_add(to, "}", 1);
+}
+
+/* Prints a line of JSON and frees it. */
+static bool print_json(struct text_buf *line) {
+  bool good = !line->failed;
+  text_buf_add(line, "\n", 1);
+  if (good && !line->failed) {
+    (void)fwrite(line->p, 1, line->len, stdout);
+  }
+  good = good && !line->failed;
+  text_buf_free(line);
+  return good;
+}
+
+bool key_report_one(const char *key, bool json) {
+  struct text_buf line = {0};
+  if (!json) {
+    (void)puts(key);
+    return true;
+  }
+  text_buf_add_str(&line, "{\"key\":");
+  cell_add_json_string(&line, key, strlen(key));
+  text_buf_add(&line, "}", 1);
+  return print_json(&line);
+}
+
+static bool report_json(const char *const keys[2], const char *differences) {
+  struct text_buf line = {0};
+  struct difference d;
+  text_buf_add_str(&line, "{\"keys\":[");
+  cell_add_json_string(&line, keys[0], strlen(keys[0]));
+  text_buf_add(&line, ",", 1);
+  cell_add_json_string(&line, keys[1], strlen(keys[1]));
+  text_buf_addf(&line, "],\"same\":%s,\"differences\":[",
+                *differences == '\0' ? "true" : "false");
+  for (const char *at = differences; next_difference(&at, &d);) {
+    text_buf_add_str(&line, d.kind == differences ? "" : ",");
+    add_difference(&line, keys, &d);
+  }
+  text_buf_add_str(&line, "]}");
+  return print_json(&line);
+}
+
+bool key_report_two(const char *const keys[2],
+                    const char *differences,
+                    bool json) {
+  struct difference d;
+  if (json) {
+    return report_json(keys, differences);
+  }
+  (void)printf("1  %s\n2  %s\n%s\n", keys[0], keys[1],
+               *differences == '\0' ? "same" : "differ");
+  for (const char *at = differences; next_difference(&at, &d);) {
+    put_difference(keys, &d);
+  }
+  return true;
+}
