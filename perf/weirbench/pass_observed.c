@@ -111,9 +111,12 @@ int pass_observed(const struct trial *trials,
                   struct stage *stages,
                   uint32_t n,
                   struct result *out) {
-  struct observed sums[TRIALS_TOGETHER];
+  struct observed *sums = calloc(n, sizeof *sums);
   int rc = 0;
-  memset(sums, 0, sizeof sums);
+  if (sums == NULL) {
+    fault_set(&stages->fault, "no memory");
+    return -1;
+  }
   for (uint32_t i = 0; i < n && rc == 0; i++) {
     rc = begin_observed(&trials[i], &stages[i], &sums[i]);
   }
@@ -125,5 +128,6 @@ int pass_observed(const struct trial *trials,
     free(sums[i].stamps);
     free(sums[i].wait);
   }
+  free(sums);
   return rc;
 }

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """check_samples.py - the samples' event loops, against the mock driver and against
 tdsd: every job gets its row, failures are told, a server that is not there is an
-error and no hang, and no thread is started where there is to be none.
+error and no hang, and no thread is started where there is to be none.  And the one
+with several pools: the connection string alone says what each of them does.
 
 Prints "N passed, N failed" last."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -102,10 +104,66 @@ def threads_of(sample, conninfo):
     return most
 
 
+def run_pools(sql, *conninfos):
+    done = subprocess.run([os.path.join(BUILD, "examples",
+                                        "sample_three_pools"), sql, *conninfos],
+                          capture_output=True, text=True, timeout=60,
+                          check=False)
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+def check_pools(server, sql, conninfo, rows):
+    """A pool of each strategy, and one of direct with a policy of legacy's."""
+    names = ["legacy", "channel", "direct"]
+    rc, lines, errors = run_pools(
+        sql, *[conninfo + ";Pool Strategy=" + name for name in names],
+        conninfo + ";Pool Growth=serial")
+    seen = [re.match(r"8 connections in [0-9.]+ ms, %d rows: Driver=" % rows,
+                     line) is not None for line in lines]
+    check("three pools over %s, and a fourth" % server,
+          rc == 0 and seen == [True] * 4 and errors == "", (rc, lines, errors))
+    check("each with the strategy of its string, over " + server,
+          len(lines) == 4 and "Pool Strategy=legacy" in lines[0] and
+          "Pool Strategy=channel" in lines[1] and
+          "Pool Strategy" not in lines[2] + lines[3] and
+          "Pool Growth=serial" in lines[3], lines)
+    check("no password in a key, over " + server,
+          "Password" not in "".join(lines), lines)
+
+
+def check_pool_failures():
+    rc, lines, errors = run_pools("hello", "Driver=mock;Pool Strategy=fastest")
+    check("a strategy that is none is an error that names the setting",
+          rc == 1 and not lines and "Pool Strategy" in errors, (rc, lines, errors))
+    rc, lines, errors = run_pools("fail 208 no such table", "Driver=mock")
+    check("failures are told", rc == 1 and errors.count("no such table") == 8,
+          (rc, lines, errors))
+    rc, lines, errors = run_pools("hello")
+    check("without a connection string it says how it is used",
+          rc == 2 and "usage" in errors, (rc, lines, errors))
+
+
+def check_all_pools():
+    check_pools("the mock", "hello", "Driver=mock;Mock Connect Delay=5ms", 8)
+    server = subprocess.Popen(
+        [os.path.join(BUILD, "bin", "tdsd"), "--port", "0", "--print-port",
+         "--tls", "self-signed", "--quiet"], stdout=subprocess.PIPE, text=True)
+    try:
+        port = server.stdout.readline().strip()
+        check_pools("tdsd", "SELECT 1", "Driver=tds;Server=127.0.0.1,%s;"
+                    "User ID=sa;Password=x;TrustServerCertificate=true" % port, 8)
+    finally:
+        server.terminate()
+        server.wait()
+        server.stdout.close()
+    check_pool_failures()
+
+
 def main():
     for sample in SAMPLES:
         check_mock(sample)
         check_tds(sample)
+    check_all_pools()
     # A sanitizer has a thread of its own.
     want = 2 if os.environ.get("WEIR_SANITIZE", "") else 1
     for sample in ("sample_poll_loop", "sample_uv_loop"):
