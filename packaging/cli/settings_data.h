@@ -225,9 +225,13 @@
  "",
  "time",
  "0",
+<<<<<<< HEAD
  "0",
  "0",
  "0 to 2147483647 s",
+=======
+ "1 ms to 2147483647 s, or 0",
+>>>>>>> 5aa0abc (engine/upkeep: Pool Trim=sweep and median, Idle Expiry at the hand-out)
  1,
  1,
  "Time after which an idle connection is pinged, less or more 10 %; 0 is never."},
