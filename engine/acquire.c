@@ -27,12 +27,27 @@ static uint64_t with_flags(uint64_t word, uint32_t flags) {
                          weir__slot_generation(word), weir__slot_lease(word));
 }
 
-/* Asks the driver whether the connection lives.  INCALL leaves the connection to
- * us if a shutdown takes the lease away meanwhile.  *word is followed; false:
- * dead, cleared or taken away. */
-static bool alive(struct weir__pool *pool,
-                  struct weir__slot *slot,
-                  uint64_t *word) {
+/* Idle Expiry=enforced: neither used nor pinged for more than Connection Idle
+ * Timeout.  Of a connection that has rested for trust_ns, which is not more: the
+ * warm path does not come by here. */
+static bool is_stale(const struct weir__pool *pool,
+                     const struct weir__slot *slot) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  uint64_t rested = weir__load_relaxed_u64(&slot->idle_since);
+  uint64_t pinged = weir__slot_session(slot)->pinged;
+  uint64_t since = rested > pinged ? rested : pinged;
+  return set->idle_expiry == WEIR_EXPIRY_ENFORCED &&
+         weir__clock_coarse() > weir__clock_add(since, set->idle_timeout_ns);
+}
+
+/* Whether a connection that has rested may be used: it is not stale, and the
+ * driver says that it lives.  INCALL leaves the connection to us if a shutdown
+ * takes the lease away meanwhile.  *word is followed; false: stale, or dead,
+ * cleared or taken away. */
+static bool is_sound(struct weir__pool *pool,
+                     struct weir__slot *slot,
+                     uint64_t *word,
+                     bool *out_stale) {
   uint64_t at = *word;
   uint64_t to = with_flags(at, WEIR_SLOT_INCALL);
   if (!weir__slot_move(slot, &at, to)) {
@@ -40,8 +55,10 @@ static bool alive(struct weir__pool *pool,
   }
   WEIR_POINT("acquire.probe", slot);
   WEIR_ASSERT(weir__mutex_none_held());
-  bool good = pool->driver->table.health(weir__slot_session(slot)->conn) ==
-              WEIR_DRV_ALIVE_YES;
+  *out_stale = is_stale(pool, slot);
+  bool good = !*out_stale &&
+              pool->driver->table.health(weir__slot_session(slot)->conn) ==
+                  WEIR_DRV_ALIVE_YES;
   at = to;
   do {
     bool mine = weir__slot_lease(at) == weir__slot_lease(*word);
@@ -63,7 +80,7 @@ enum weir__trust weir__acquire_trust(struct weir__pool *pool,
   if (weir__retire_aged(pool, slot, now)) {
     return WEIR_TRUST_NONE;
   }
-  uint64_t window = weir__pool_settings(pool)->probe_window_ns;
+  uint64_t window = weir__pool_settings(pool)->trust_ns;
   if ((weir__slot_flags(word) & WEIR_SLOT_SUSPECT) != 0 ||
       now >= weir__clock_add(rested, window)) {
     return WEIR_TRUST_LOOK;
@@ -81,8 +98,11 @@ bool weir__acquire_trusted(struct weir__pool *pool,
   if (trust != WEIR_TRUST_LOOK) {
     return trust == WEIR_TRUST_FULL;
   }
-  if (!alive(pool, slot, word)) {
-    weir__idle_lost(pool);
+  bool stale = false;
+  if (!is_sound(pool, slot, word, &stale)) {
+    if (!stale) {
+      weir__idle_lost(pool);
+    }
     return false;
   }
   weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());

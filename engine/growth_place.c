@@ -13,6 +13,7 @@
 #include "sys/assert.h"
 #include "sys/point.h"
 #include "tend.h"
+#include "upkeep.h"
 
 /* Makes eight more places.  False: there is no memory, or there are too many. */
 static bool make_slots(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
@@ -93,6 +94,7 @@ static void give_back(struct weir__pool *pool, struct weir__slot *slot) {
   weir__mutex_lock(&pool->mu);
   pool->n_connecting--;
   pool->n_closing++;
+  weir__upkeep_left_locked(pool);
   weir__mutex_unlock(&pool->mu);
   weir__growth_emptied(slot);
 }
@@ -147,6 +149,7 @@ bool weir__growth_retire(struct weir__slot *slot, uint64_t *word) {
   }
   weir__mutex_lock(&pool->mu);
   pool->n_closing++;
+  weir__upkeep_left_locked(pool);
   if (state == WEIR_SLOT_CONNECTING) {
     pool->policies.failure->dropped(pool, slot->since); /* unless it has told */
     pool->n_connecting--;

@@ -72,6 +72,11 @@ struct weir__handoff_policy {
 /* Pool Trim: which connections nobody has needed lately. */
 struct weir__trim_policy {
   const char *name;
+  /* Wants a look as soon as the pool has come down to Min Pool Size: `fell` in
+   * upkeep_look.h. */
+  bool falls;
+  /* Of those whose life is over only some leave at a time: retire.h. */
+  bool rations;
   /* One look, if it is due, and what follows from it.  On the reactor; no lock. */
   void (*look)(struct weir__look *look);
 };
@@ -139,6 +144,8 @@ extern const struct weir__handoff_policy weir__handoff_direct;
 extern const struct weir__handoff_policy weir__handoff_queued;
 extern const struct weir__handoff_policy weir__handoff_barging;
 extern const struct weir__trim_policy weir__trim_by_peak;
+extern const struct weir__trim_policy weir__trim_by_sweep;
+extern const struct weir__trim_policy weir__trim_by_median;
 extern const struct weir__failure_policy weir__failure_breaker;
 extern const struct weir__failure_policy weir__failure_all;
 extern const struct weir__failure_policy weir__failure_one;

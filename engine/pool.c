@@ -65,6 +65,7 @@ static void release_memory(struct weir__pool *pool) {
     weir__mem_free((void *)pool->segments[k]);
   }
   weir__mem_free(pool->shed);
+  weir__mem_free(pool->median.sample);
   weir__mem_free(pool->block);
   while (pool->blocks != NULL) {
     struct weir__settings_block *older = pool->blocks->older;
@@ -112,7 +113,6 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   memset(parts->options, 0, sizeof *parts->options);
   const struct weir__settings *set = &pool->options.settings;
   atomic_store_explicit(&pool->settings, set, memory_order_relaxed);
-  pool->step_max = UINT32_MAX;
   pool->max_now = set->max_pool_size;
   pool->lazy = set->startup == WEIR_STARTUP_LAZY;
   pool->ordered = pool->policies.handoff->overtaking == WEIR_OVERTAKE_NEVER;
@@ -256,8 +256,7 @@ void weir__pool_count(const struct weir__pool *pool,
 }
 
 void weir__pool_limit_locked(struct weir__pool *pool) {
-  uint32_t max = weir__pool_settings(pool)->max_pool_size;
-  pool->max_now = pool->step_max < max ? pool->step_max : max;
+  pool->max_now = weir__pool_settings(pool)->max_pool_size;
   if (pool->n_open > pool->max_now) {
     (void)weir__or_seq_u64(&pool->q, WEIR_Q_SURPLUS);
   } else {

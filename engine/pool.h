@@ -34,12 +34,14 @@
 #include "idle.h"
 #include "key.h"
 #include "limiter.h"
+#include "median.h"
 #include "options.h"
 #include "policy.h"
 #include "reactor.h"
 #include "retire.h"
 #include "settings.h"
 #include "slot.h"
+#include "sweep.h"
 #include "sys/atomic.h"
 #include "sys/mutex.h"
 #include "trim.h"
@@ -142,15 +144,15 @@ struct weir__pool {
   uint32_t wanted;          /* opened up to this many: upkeep.c */
   bool trimless;            /* nothing could be surplus: no look is due */
   bool review_asked;        /* a look at every place, whenever it was due */
+  bool fell;                /* to Min Pool Size, since the last such look */
   uint64_t unclaimed_until; /* see weir__growth_unclaimed_locked() */
   bool closed;
   bool paused;
   bool draining;
-  bool cut;          /* the grace of a drain has passed */
-  bool lazy;         /* Startup=lazy, and nobody has asked yet */
-  uint32_t drains;   /* grows when a drain is ended by a resume */
-  uint32_t max_now;  /* Max Pool Size, or less: weir__pool_limit_locked() */
-  uint32_t step_max; /* what overload has lowered it to; UINT32_MAX: nothing */
+  bool cut;                /* the grace of a drain has passed */
+  bool lazy;               /* Startup=lazy, and nobody has asked yet */
+  uint32_t drains;         /* grows when a drain is ended by a resume */
+  uint32_t max_now;        /* Max Pool Size: weir__pool_limit_locked() */
   struct weir__shed *shed; /* NULL: Queue Policy=fifo */
   uint32_t watchers;       /* threads that wait for news */
   _Atomic uint32_t news;   /* changes while there are some: see control.h */
@@ -205,8 +207,10 @@ struct weir__pool {
   struct weir__retire idled; /* and for idleness */
 
   /* Reactor thread only, but for tend_posted. */
-  struct weir__trim trim;
-  uint64_t noted_at;  /* when the last note for trim was taken; 0: none */
+  struct weir__trim trim;     /* Pool Trim=peak, */
+  struct weir__median median; /* median, */
+  struct weir__sweep sweep;   /* sweep */
+  uint64_t noted_at;  /* when Pool Trim last took a note; 0: it takes none */
   uint64_t review_at; /* when upkeep.c looks again */
   bool pinging;       /* keepalive.c */
   struct weir__task tend_task;
@@ -259,8 +263,7 @@ static inline struct weir__slot *weir__pool_slot(const struct weir__pool *pool,
 uint32_t weir__pool_extend_locked(struct weir__pool *pool)
     WEIR_REQUIRES(pool->mu);
 
-/* Sets max_now after Max Pool Size or step_max has changed, and SURPLUS.  mu
- * held. */
+/* Sets max_now after Max Pool Size has changed, and SURPLUS.  mu held. */
 void weir__pool_limit_locked(struct weir__pool *pool) WEIR_REQUIRES(pool->mu);
 
 /* Sessions beyond max_now that are not being closed yet.  mu held. */

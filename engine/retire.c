@@ -38,7 +38,7 @@ uint64_t weir__retire_next(uint64_t now, uint64_t tick_ns) {
   return weir__clock_add(now - now % tick_ns, tick_ns);
 }
 
-/* An expiry of 0 is a permit that was given. */
+/* An expiry of 0 says that it was true before. */
 bool weir__retire_aged(struct weir__pool *pool,
                        struct weir__slot *slot,
                        uint64_t now) {
@@ -47,7 +47,8 @@ bool weir__retire_aged(struct weir__pool *pool,
     return expires == 0;
   }
   uint64_t tick = weir__retire_tick(weir__pool_settings(pool)->lifetime_ns);
-  if (!weir__retire_take(&pool->aged, now, tick,
+  if (pool->policies.trim->rations &&
+      !weir__retire_take(&pool->aged, now, tick,
                          weir__load_acquire_u32(&pool->n_slots))) {
     return false;
   }

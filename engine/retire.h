@@ -5,7 +5,10 @@
  * most a tenth of the pool's places, and at least one, may be vacated for age;
  * the others are used a little longer.  A tick is a sixtieth of the span in
  * question and at most 30 s: the whole pool can be renewed in a sixth of its
- * lifetime, and in five minutes at the latest. */
+ * lifetime, and in five minutes at the latest.
+ *
+ * That is for Pool Trim=peak.  The sweep and the median are SqlClient's, where each
+ * is told its own age whenever it is handed out or comes back. */
 #ifndef WEIR_RETIRE_H
 #define WEIR_RETIRE_H
 
@@ -39,7 +42,7 @@ struct weir__pool;
 struct weir__slot;
 
 /* Whether a connection is to be closed for its age now: its life is over and a
- * permit is there.  Once true it stays so.  The slot's owner asks, or the reactor
+ * permit is there; where Pool Trim does not ration them, none is asked for.  Once true it stays so.  The slot's owner asks, or the reactor
  * of an idle one. */
 bool weir__retire_aged(struct weir__pool *pool,
                        struct weir__slot *slot,

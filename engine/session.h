@@ -81,7 +81,7 @@ struct weir_drv_hconn {
   struct weir__slot *slot;
   const struct weir__driver *driver;
   uint32_t birth;  /* which session of the process; fixed */
-  uint64_t pinged; /* when keepalive.c had an answer; the reactor's */
+  uint64_t pinged; /* when keepalive.c had an answer; the owner's */
   uint32_t n_watched;
   int watched[WEIR_SESSION_WATCHED]; /* in watch.c's set; the owner's */
   weir_drv_conn *conn; /* NULL before conn_create and after conn_destroy */

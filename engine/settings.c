@@ -240,6 +240,12 @@ static bool is_driver_setting(const struct weir__setting *setting) {
   return setting->offset == offsetof(struct weir__settings, driver);
 }
 
+/* 0 may stand for "no limit" without being a limit that is possible. */
+static bool is_in_range(const struct weir__setting *setting, uint64_t v) {
+  bool off = v == 0 && (setting->flags & WEIR_SETTING_ZERO_OFF) != 0;
+  return off || (v >= setting->min && v <= setting->max);
+}
+
 int weir__settings_set(struct weir__settings *s,
                        const struct weir__setting *setting,
                        const char *value,
@@ -259,7 +265,7 @@ int weir__settings_set(struct weir__settings *s,
   }
   if (setting->type == WEIR_SETTING_CHOICE) {
     built = built && v <= setting->max;
-  } else if (v < setting->min || v > setting->max) {
+  } else if (!is_in_range(setting, v)) {
     return refuse(setting, position, "", err);
   }
   if (!built && v != default_value(setting, s->strategy)) {
@@ -271,8 +277,15 @@ int weir__settings_set(struct weir__settings *s,
   return WEIR_OK;
 }
 
-int weir__settings_finish(const struct weir__settings *s,
-                          struct weir_error *err) {
+/* No more than the first look that could find something: whether it lives, and
+ * whether it has been idle too long. */
+static uint64_t trust_of(const struct weir__settings *s) {
+  bool ages = s->idle_expiry == WEIR_EXPIRY_ENFORCED &&
+              s->idle_timeout_ns < s->probe_window_ns;
+  return ages ? s->idle_timeout_ns : s->probe_window_ns;
+}
+
+int weir__settings_finish(struct weir__settings *s, struct weir_error *err) {
   if (s->driver[0] == '\0') {
     return weir__error_set(err, WEIR_E_ARG, WEIR_PHASE_PARSE,
                            "connection string: \"Driver\" is missing");
@@ -287,6 +300,7 @@ int weir__settings_finish(const struct weir__settings *s,
                            "connection string: \"Min Idle\" must not exceed "
                            "\"Max Pool Size\" (100 if not given)");
   }
+  s->trust_ns = trust_of(s);
   return WEIR_OK;
 }
 

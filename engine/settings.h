@@ -114,6 +114,7 @@ struct weir__settings {
   uint64_t idle_timeout_ns;    /* longest a connection lies idle */
   uint64_t close_timeout_ns;   /* wait for the peer's end; 0 aborts at once */
   uint64_t probe_window_ns;    /* no probe if used that recently */
+  uint64_t trust_ns;           /* idle for less: nothing is asked */
   uint64_t keepalive_ns;       /* idle that long, then pinged */
   uint64_t handoff_bound_ns;   /* longest overtaking; 0: none */
   uint64_t lease_timeout_ns;   /* oldest a lease gets */
@@ -225,10 +226,9 @@ int weir__settings_check_driver(const char *value,
                                 uint32_t position,
                                 struct weir_error *err);
 
-/* Once all are set: Driver is there, Min does not exceed Max.  Returns WEIR_OK or
- * WEIR_E_ARG. */
-int weir__settings_finish(const struct weir__settings *s,
-                          struct weir_error *err);
+/* Once all are set: Driver is there, Min does not exceed Max; and what follows from
+ * several of them (trust_ns).  Returns WEIR_OK or WEIR_E_ARG. */
+int weir__settings_finish(struct weir__settings *s, struct weir_error *err);
 
 /* Writes the value in force as one would write it, in one spelling for equal
  * values ("1500 ms", "true", "lazy"), into buf of WEIR_SETTINGS_VALUE_MAX bytes.

@@ -212,7 +212,7 @@ static const struct weir__setting table[] = {
     TIME("Keepalive Interval",
          "",
          "0",
-         0,
+         WEIR_NS_PER_MS,
          AGES,
          BUILT | SHAPES | LIVE | OFF,
          AT(keepalive_ns),

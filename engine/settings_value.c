@@ -235,6 +235,7 @@ void weir__setting_write(const struct weir__setting *setting,
 void weir__settings_range(const struct weir__setting *setting, char *buf) {
   char low[WEIR_SETTINGS_TEXT_MAX / 4];
   char high[WEIR_SETTINGS_TEXT_MAX];
+  bool off = (setting->flags & WEIR_SETTING_ZERO_OFF) != 0 && setting->min != 0;
   switch (setting->type) {
   case WEIR_SETTING_BOOL:
     (void)snprintf(buf, WEIR_SETTINGS_TEXT_MAX, "true or false");
@@ -257,7 +258,8 @@ void weir__settings_range(const struct weir__setting *setting, char *buf) {
     weir__setting_write(setting, setting->min, high);
     (void)snprintf(low, sizeof low, "%.60s", setting->min == 0 ? "0" : high);
     weir__setting_write(setting, setting->max, high);
-    (void)snprintf(buf, WEIR_SETTINGS_TEXT_MAX, "%.60s to %.60s", low, high);
+    (void)snprintf(buf, WEIR_SETTINGS_TEXT_MAX, "%.60s to %.60s%s", low, high,
+                   off ? ", or 0" : "");
     break;
   }
 }

@@ -9,6 +9,7 @@
 #include "policy.h"
 #include "session.h"
 #include "sys/clock.h"
+#include "tend.h"
 #include "upkeep_look.h"
 
 static void count_places(struct weir__look *l) {
@@ -30,6 +31,8 @@ static void count_places(struct weir__look *l) {
   weir__mutex_lock(&l->pool->mu);
   /* In a pool that is paused they do not wait for a connection. */
   l->waiting = l->pool->paused ? 0 : l->pool->waiting.n + l->pool->driving.n;
+  l->fell = l->pool->fell;
+  l->pool->fell = false;
   weir__mutex_unlock(&l->pool->mu);
 }
 
@@ -153,7 +156,8 @@ static void consider(struct oldest *o,
   o->n = end + 1;
 }
 
-void weir__look_close_oldest(struct weir__look *l, uint32_t count) {
+uint32_t weir__look_close_oldest(struct weir__look *l, uint32_t count) {
+  count = count < WEIR_TRIM_MAX ? count : WEIR_TRIM_MAX;
   struct oldest o = {.n = 0, .most = count};
   uint32_t n = weir__load_acquire_u32(&l->pool->n_slots);
   for (uint32_t i = 0; count != 0 && i < n; i++) {
@@ -168,9 +172,20 @@ void weir__look_close_oldest(struct weir__look *l, uint32_t count) {
       (void)weir__look_retire(l, o.slot[i], word);
     }
   }
+  return o.n;
 }
 
 /* ------------------------------------------------------------------- all */
+
+void weir__upkeep_left_locked(struct weir__pool *pool) {
+  uint32_t kept = pool->n_open - pool->n_closing;
+  if (pool->policies.trim->falls &&
+      kept <= weir__pool_settings(pool)->min_pool_size) {
+    pool->fell = true;
+    pool->review_asked = true;
+    weir__tend(pool);
+  }
+}
 
 /* Those that are opened later must not slip through. */
 static void bound(struct weir__look *l) {

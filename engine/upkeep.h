@@ -22,4 +22,8 @@
  * to look again; WEIR_NEVER: not before the pool grows. */
 uint64_t weir__upkeep(struct weir__pool *pool, uint64_t now);
 
+/* A session has begun to close: if that has brought the pool down to Min Pool Size,
+ * a policy of Pool Trim may want to know at once.  mu held. */
+void weir__upkeep_left_locked(struct weir__pool *pool) WEIR_REQUIRES(pool->mu);
+
 #endif

@@ -20,6 +20,7 @@ struct weir__look {
   uint32_t busy;    /* open and not idle */
   uint32_t used;    /* open and not idle all the time since the last note */
   uint32_t waiting; /* acquires in line */
+  bool fell;        /* the pool has come down to Min Pool Size meanwhile */
   uint32_t peak;    /* trim.h; 0 while it is not known */
   uint32_t wanted;  /* opened until then: see replace() */
 };
@@ -45,7 +46,7 @@ bool weir__look_retire(struct weir__look *l,
                        uint64_t word);
 
 /* Closes so many of those that have been idle longest, as far as they are spare; at
- * most WEIR_TRIM_MAX. */
-void weir__look_close_oldest(struct weir__look *l, uint32_t count);
+ * most WEIR_TRIM_MAX.  Returns how many places it has done with, closed or not. */
+uint32_t weir__look_close_oldest(struct weir__look *l, uint32_t count);
 
 #endif

@@ -48,8 +48,8 @@ static const struct weir__handoff_policy *const handoff[] = {
 
 static const struct weir__trim_policy *const trim[] = {
     [WEIR_TRIM_PEAK] = &weir__trim_by_peak,
-    [WEIR_TRIM_SWEEP] = &weir__trim_by_peak,
-    [WEIR_TRIM_MEDIAN] = &weir__trim_by_peak,
+    [WEIR_TRIM_SWEEP] = &weir__trim_by_sweep,
+    [WEIR_TRIM_MEDIAN] = &weir__trim_by_median,
 };
 
 static const struct weir__failure_policy *const failure[] = {

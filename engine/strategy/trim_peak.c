@@ -44,5 +44,7 @@ static void look(struct weir__look *l) {
 
 const struct weir__trim_policy weir__trim_by_peak = {
     .name = "peak",
+    .falls = false,
+    .rations = true,
     .look = look,
 };

@@ -227,7 +227,7 @@
  "0",
  "0",
  "0",
- "0 to 2147483647 s",
+ "1 ms to 2147483647 s, or 0",
  1,
  1,
  "Time after which an idle connection is pinged, less or more 10 %; 0 is never."},

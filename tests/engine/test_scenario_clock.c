@@ -68,7 +68,9 @@ static void check_time(const struct weir__setting *row, const char *number) {
   } else {
     cr_assert_eq(rc, WEIR_E_ARG, "%s=%s", row->name, number);
     cr_assert_not_null(strstr(err.message, row->name), "%s", err.message);
-    cr_assert_not_null(strstr(err.message, "from 0 to"), "%s", err.message);
+    cr_assert_not_null(
+        strstr(err.message, row->min == 0 ? "from 0 to" : ", or 0"), "%s",
+        err.message);
   }
 }
 

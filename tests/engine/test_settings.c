@@ -185,6 +185,67 @@ Test(settings, zero_switches_a_limit_off, .timeout = 5) {
   cr_assert_eq(s.close_timeout_ns, 0, "here 0 means at once");
 }
 
+/* Each ping is a round trip: no more than a thousand a second. */
+Test(settings, a_keepalive_is_never_or_a_millisecond_at_least, .timeout = 5) {
+  static const char *const rows[] = {"1 ns", "999 us", "0.0009", "2147483648"};
+  struct weir__settings s;
+  weir__settings_init(&s);
+  cr_assert_eq(set(&s, "Keepalive Interval", "1 ms", NULL), WEIR_OK);
+  cr_assert_eq(s.keepalive_ns, WEIR_NS_PER_MS);
+  cr_assert_eq(set(&s, "Keepalive Interval", "0", NULL), WEIR_OK);
+  cr_assert_eq(s.keepalive_ns, WEIR_NEVER);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    check_refused("Keepalive Interval", rows[i], WEIR_E_ARG,
+                  "connection string, byte 7: \"Keepalive Interval\" must be "
+                  "a time (ns, us, ms, s, min, h; s if none) from 1 ms to "
+                  "2147483647 s, or 0");
+  }
+}
+
+/* SqlClient's, where the engine's own are others. */
+Test(settings, presets_bring_sqlclients_times, .timeout = 5) {
+  static const uint32_t kinds[] = {WEIR_STRATEGY_LEGACY, WEIR_STRATEGY_CHANNEL};
+  static const uint32_t trims[] = {WEIR_TRIM_SWEEP, WEIR_TRIM_MEDIAN};
+  for (size_t i = 0; i < 2; i++) {
+    struct weir__settings s;
+    weir__settings_init(&s);
+    weir__settings_preset(&s, kinds[i]);
+    cr_assert_eq(s.probe_window_ns, 5 * WEIR_NS_PER_MS);
+    cr_assert_eq(s.idle_timeout_ns, 300 * WEIR_NS_PER_S);
+    cr_assert_eq(s.idle_expiry, WEIR_EXPIRY_SQLCLIENT);
+    cr_assert_eq(s.lifetime_ns, WEIR_NEVER);
+    cr_assert_eq(s.lifetime_jitter, 0);
+    cr_assert_eq(s.keepalive_ns, WEIR_NEVER);
+    cr_assert_eq(s.trim, trims[i]);
+  }
+}
+
+/* Nothing is asked of what has rested for less than this. */
+Test(settings, trust_ends_with_the_first_question_there_is, .timeout = 5) {
+  static const struct {
+    const char *window;
+    const char *idle;
+    const char *expiry;
+    uint64_t trust_ns;
+  } rows[] = {
+      {"500 ms", "300", "enforced", 500 * WEIR_NS_PER_MS},
+      {"600", "300", "enforced", 300 * WEIR_NS_PER_S},
+      {"600", "300", "sqlclient", 600 * WEIR_NS_PER_S},
+      {"600", "0", "enforced", 600 * WEIR_NS_PER_S},
+      {"0", "300", "enforced", 0},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    struct weir__settings s;
+    weir__settings_init(&s);
+    (void)set(&s, "Driver", "tds", NULL);
+    (void)set(&s, "Probe Window", rows[i].window, NULL);
+    (void)set(&s, "Connection Idle Timeout", rows[i].idle, NULL);
+    (void)set(&s, "Idle Expiry", rows[i].expiry, NULL);
+    cr_assert_eq(weir__settings_finish(&s, NULL), WEIR_OK);
+    cr_assert_eq(s.trust_ns, rows[i].trust_ns, "row %zu", i);
+  }
+}
+
 Test(settings, truth_has_the_words_of_sqlclient, .timeout = 5) {
   static const char *const yes[] = {"true", "TRUE", "yes", "1"};
   static const char *const no[] = {"false", "No", "0"};
