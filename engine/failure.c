@@ -134,17 +134,24 @@ void weir__growth_prove(struct weir__pool *pool, bool proving) {
   weir__mutex_unlock(&pool->mu);
 }
 
+/* What a pool was still opening when it was closed, or when the grace of its drain
+ * had passed, has been cut off by ourselves. */
+static bool is_cut(struct weir__pool *pool) {
+  weir__mutex_lock(&pool->mu);
+  bool cut = pool->closed || pool->cut;
+  weir__mutex_unlock(&pool->mu);
+  return cut;
+}
+
 static void hand_in_bad(struct weir__pool *pool,
                         struct weir__slot *slot,
                         enum weir__class class,
                         const struct weir_error *err) {
-  /* What a closed pool was still opening has been cut off by ourselves. */
-  bool closed = (weir__load_seq_u64(&pool->q) & WEIR_Q_CLOSED) != 0;
+  enum weir__outcome outcome =
+      is_cut(pool) ? WEIR_OUTCOME_DROPPED : WEIR_OUTCOME_BAD;
   uint32_t ticket = slot->mark;
   slot->mark = WEIR_ENDPOINT_NO_TICKET;
-  (void)weir__endpoint_ended(pool, ticket,
-                             closed ? WEIR_OUTCOME_DROPPED : WEIR_OUTCOME_BAD,
-                             class, err);
+  (void)weir__endpoint_ended(pool, ticket, outcome, class, err);
 }
 
 /* True: the pool is to be cleared for it. */
@@ -167,10 +174,12 @@ static struct weir__failure_verdict judge(struct weir__pool *pool,
                                           enum weir__class class,
                                           struct weir__cause *cause,
                                           uint64_t begun) {
+  struct weir__failure_verdict verdict = {.stay = false};
   weir__mutex_lock(&pool->mu);
-  struct weir__failure_verdict verdict =
-      pool->policies.failure->judge(pool, class, cause, begun);
-  pool->growth.secrets = weir__credential_secrets(pool->credential);
+  if (!pool->closed && !pool->cut) {
+    verdict = pool->policies.failure->judge(pool, class, cause, begun);
+    pool->growth.secrets = weir__credential_secrets(pool->credential);
+  }
   weir__mutex_unlock(&pool->mu);
   return verdict;
 }

@@ -152,13 +152,28 @@ Test(failure, tries_once_a_second_after_a_wrong_password, .timeout = 10) {
   fixture_advance(&f, 60 * S);
   fixture_sync(&f);
   cr_assert_eq(fixture_counts(&f).calls[MOCK_CONNECT], 1);
+  cr_assert_eq(fixture_stats(pool).blocked_ns, 0);
   cr_assert_eq(fails("wrong password"), WEIR_E_FAIL);
+  cr_assert_eq(fixture_stats(pool).blocked_ns, S);
   cr_assert_eq(fixture_counts(&f).calls[MOCK_CONNECT], 2);
   for (unsigned i = 0; i < 5; i++) {
     cr_assert_eq(fails("wrong password"), WEIR_E_FAIL);
   }
   cr_assert_eq(fixture_counts(&f).calls[MOCK_CONNECT], 2);
   fixture_advance(&f, S);
+  (void)fixture_acquire(&f, pool);
+  fixture_close(&f);
+}
+
+/* Who changes settings may have mended it; who changes the size has not. */
+Test(failure, tries_at_once_after_a_change_of_settings, .timeout = 10) {
+  open_with("connect 1: " WRONG, "");
+  cr_assert_eq(fails("wrong password"), WEIR_E_FAIL);
+  cr_assert_eq(weir_pool_resize(pool, 0, 3, &f.err), WEIR_OK);
+  cr_assert_eq(fails("wrong password"), WEIR_E_FAIL);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CONNECT], 1);
+  cr_assert_eq(weir_pool_reconfigure(pool, "Connect Timeout=9", 17, &f.err),
+               WEIR_OK);
   (void)fixture_acquire(&f, pool);
   fixture_close(&f);
 }

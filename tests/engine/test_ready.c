@@ -51,6 +51,24 @@ static int open_pool(const char *settings, weir_h *out_pool) {
   return weir_pool_open(f.engine, text, (uint64_t)n, out_pool, &f.err);
 }
 
+/* One connect that takes too long is one that failed; there is time for another. */
+Test(ready, goes_on_after_a_connect_that_was_late, .timeout = 10) {
+  struct waiter w;
+  fixture_open_virtual(&f);
+  weir_h pool = fixture_pool(&f, "Connect Timeout=3;Pool Failure=one;"
+                                 "Pool Blocking Period=never;"
+                                 "Mock Script Text='connect 1: hang'");
+  waiter_start(&w, pool, 60 * FIXTURE_S);
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 3 * (uint64_t)FIXTURE_S);
+  AWAIT_STAT(pool, connects_failed, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, (uint64_t)FIXTURE_S);
+  cr_assert_eq(waiter_join(&w), WEIR_OK, "%s", w.err.message);
+  fixture_close(&f);
+}
+
 Test(ready, opens_one_where_no_minimum_is_set, .timeout = 10) {
   fixture_open(&f);
   weir_h pool = fixture_pool(&f, "Max Pool Size=5");

@@ -164,6 +164,56 @@ Test(replace, serves_a_submitted_statement, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* The second user's first statement, which finds its connection dead. */
+static void run_second(weir_h lease, int expected) {
+  cr_assert_eq(fixture_run(&f, lease, "rows 1"), expected, "%s", f.err.message);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+}
+
+/* While the server is known to be down the connection ends as it is. */
+Test(replace, asks_the_breaker, .timeout = 10) {
+  fixture_open(&f);
+  weir_h lease = second_user("Pool Blocking Period=always;"
+                             "Mock Script Text='reset: fail conn network'");
+  weir_h sibling =
+      fixture_pool(&f, "Pool Blocking Period=always;Database=b;"
+                       "Mock Script Text='connect: fail endpoint network'");
+  weir_h none = 0;
+  cr_assert_eq(weir_acquire(sibling, FIXTURE_S, &none, &f.err), WEIR_E_FAIL);
+  cr_assert_eq(fixture_stats(pool).breaker, WEIR_BREAKER_OPEN);
+  run_second(lease, WEIR_E_FAIL);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 1);
+  fixture_close(&f);
+}
+
+Test(replace, tells_the_breaker, .timeout = 10) {
+  fixture_open(&f);
+  weir_h lease = second_user("Mock Script Text='reset: fail conn network; "
+                             "connect 2: fail endpoint network'");
+  run_second(lease, WEIR_E_FAIL);
+  cr_assert_eq(fixture_stats(pool).breaker, WEIR_BREAKER_OPEN);
+  fixture_close(&f);
+}
+
+/* Its statement's time says nothing of the server. */
+Test(replace, tells_nothing_when_its_statement_is_late, .timeout = 10) {
+  struct runner r;
+  fixture_open_virtual(&f);
+  weir_h lease = second_user("Command Timeout=3;Max Pool Size=2;"
+                             "Endpoint Max Connections=2;"
+                             "Mock Script Text='reset 1: fail conn network;"
+                             "connect 2: hang'");
+  runner_start(&r, &f, lease, "rows 1");
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  virtual_clock_advance(3 * (uint64_t)FIXTURE_S);
+  cr_assert_eq(runner_join(&r), WEIR_E_TIMEOUT);
+  cr_assert_eq(fixture_stats(pool).effective_max, 2);
+  cr_assert_eq(fixture_stats(pool).breaker, WEIR_BREAKER_CLOSED);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  fixture_close(&f);
+}
+
 /* A password that was changed: each connection that dies meanwhile would be one
  * more log-in that is refused, and accounts get locked. */
 Test(replace, tries_a_wrong_password_once, .timeout = 10) {
