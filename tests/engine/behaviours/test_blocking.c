@@ -5,23 +5,23 @@
 
 #include <criterion/criterion.h>
 
-#include "both.h"
 #include "fixture.h"
+#include "presets.h"
 #include "virtual_clock.h"
 
 #define S    ((uint64_t)FIXTURE_S)
 #define DOWN "fail endpoint network native 53 'nobody home'"
 
+#define LEGACY 1u /* of preset_names */
+
 static struct fixture f;
 static weir_h pool;
 
-static void open_as(const char *preset,
-                    const char *script,
-                    const char *settings) {
+static void open_as(unsigned preset, const char *script, const char *settings) {
   fixture_open_virtual(&f);
   pool = fixture_pool(
-      &f, "Pool Strategy=%s;Max Pool Size=4;Mock Script Text=\"%s\";%s", preset,
-      script, settings);
+      &f, "Pool Strategy=%s;Max Pool Size=4;Mock Script Text=\"%s\";%s",
+      preset_names[preset], script, settings);
 }
 
 /* An acquire, given back at once if it succeeds. */
@@ -72,11 +72,12 @@ Test(blocking_period,
                {"Mock Cloud=true", false},
                {"Mock Cloud=true;Pool Blocking Period=always", true}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    EACH_OF_BOTH(&f, preset) {
+    EACH_PRESET(preset) {
       open_as(preset, "connect: " DOWN, cases[i].settings);
       fails();
-      cr_assert_eq(blocked() != 0, cases[i].blocks, "%s: %s", preset,
-                   cases[i].settings);
+      cr_assert_eq(blocked() != 0, cases[i].blocks, "%s: %s",
+                   preset_names[preset], cases[i].settings);
+      fixture_close(&f);
     }
   }
 }
@@ -84,30 +85,32 @@ Test(blocking_period,
 Test(blocking_period,
      behaviour_093_the_next_caller_is_told_the_same_without_a_connect,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect: " DOWN, "");
     fails();
     cr_assert_not_null(strstr(f.err.message, "nobody home"));
     is_refused();
     cr_assert_not_null(strstr(f.err.message, "nobody home"));
     cr_assert_eq(connects(), 1);
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period, behaviour_094_a_clear_ends_it, .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect 1: " DOWN, "");
     fails();
     clear();
     cr_assert_eq(blocked(), 0);
     cr_assert_eq(try_one(), WEIR_OK);
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_095_all_fail_for_5_s_though_the_server_is_well_and_not_after,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect 1: " DOWN, "");
     fails();
     for (unsigned i = 0; i < 5; i++) {
@@ -116,6 +119,7 @@ Test(blocking_period,
     }
     cr_assert_eq(try_one(), WEIR_OK);
     cr_assert_eq(blocked(), 0);
+    fixture_close(&f);
   }
 }
 
@@ -124,34 +128,37 @@ Test(blocking_period,
 Test(blocking_period,
      behaviour_096_at_first_there_is_no_period,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "", "");
     cr_assert_eq(blocked(), 0);
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_097_at_first_nothing_is_refused,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "", "");
     cr_assert_eq(try_one(), WEIR_OK);
     cr_assert_eq(connects(), 1);
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period, behaviour_098_a_failure_begins_one, .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect: " DOWN, "");
     fails();
     cr_assert_eq(blocked(), 5 * S);
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_099_kind_and_text_of_the_error_are_those_of_the_connect,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect: " DOWN, "");
     fails();
     struct weir_error first = f.err;
@@ -162,13 +169,14 @@ Test(blocking_period,
     cr_assert_eq(f.err.phase, first.phase);
     cr_assert_eq(f.err.native, 53);
     cr_assert_not_null(strstr(f.err.message, first.message));
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_100_each_caller_has_its_own_copy,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect: " DOWN, "");
     fails();
     is_refused();
@@ -179,14 +187,15 @@ Test(blocking_period,
     cr_assert_eq(f.err.retry_after_ms, 4000);
     cr_assert_not_null(strstr(earlier.message, "nobody home"));
     cr_assert_not_null(strstr(f.err.message, "nobody home"));
+    fixture_close(&f);
   }
 }
 
 /* V1 wakes all, V2 one, who then hears of it. */
 Test(blocking_period, behaviour_101_who_waits_is_woken_by_it, .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     struct acquirer a[4];
-    bool all = strcmp(preset, "legacy") == 0;
+    bool all = preset == LEGACY;
     open_as(preset, "connect 1: hang, " DOWN, "Max Concurrent Connects=1");
     for (unsigned i = 0; i < 4; i++) {
       acquirer_start(&a[i], pool, WEIR_TIMEOUT_NEVER);
@@ -204,13 +213,14 @@ Test(blocking_period, behaviour_101_who_waits_is_woken_by_it, .timeout = 20) {
     for (unsigned i = all ? 4 : 2; i < 4; i++) {
       cr_assert_eq(acquirer_join(&a[i]), WEIR_OK);
     }
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_102_a_second_failure_replaces_the_error,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset,
             "connect 1: fail endpoint network 'first'; "
             "connect 2: fail endpoint network 'second'",
@@ -223,24 +233,26 @@ Test(blocking_period,
     is_refused();
     cr_assert_not_null(strstr(f.err.message, "second"));
     cr_assert_null(strstr(f.err.message, "first"));
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period, behaviour_103_a_clear_removes_the_error, .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect: " DOWN, "");
     fails();
     clear();
     cr_assert_eq(blocked(), 0);
     fails();
     cr_assert_eq(f.err.retry_after_ms, 0); /* its own */
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_104_after_a_clear_nothing_is_refused,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect 1: " DOWN, "");
     fails();
     is_refused();
@@ -249,6 +261,7 @@ Test(blocking_period,
       (void)fixture_acquire(&f, pool);
     }
     cr_assert_eq(connects(), 5);
+    fixture_close(&f);
   }
 }
 
@@ -256,7 +269,7 @@ Test(blocking_period,
 Test(blocking_period,
      behaviour_105_after_a_clear_nobody_is_woken_by_the_error,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     struct acquirer a;
     open_as(preset, "connect 1: " DOWN, "Max Pool Size=1");
     fails();
@@ -269,11 +282,12 @@ Test(blocking_period,
     cr_assert_eq(fixture_stats(pool).waiters, 1);
     cr_assert_eq(weir_release(lease), WEIR_OK);
     cr_assert_eq(acquirer_join(&a), WEIR_OK);
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period, behaviour_106_two_clears_are_as_one, .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect 1: " DOWN, "");
     clear();
     fails();
@@ -281,6 +295,7 @@ Test(blocking_period, behaviour_106_two_clears_are_as_one, .timeout = 20) {
     clear();
     cr_assert_eq(blocked(), 0);
     cr_assert_eq(try_one(), WEIR_OK);
+    fixture_close(&f);
   }
 }
 
@@ -297,25 +312,27 @@ static void fail_in_turn(unsigned n) {
 Test(blocking_period,
      behaviour_107_a_clear_begins_again_at_5_s,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect: " DOWN, "");
     fails();
     clear();
     fails();
     cr_assert_eq(blocked(), 5 * S);
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_108_the_first_wait_is_5_s_exactly,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect: " DOWN, "");
     fails();
     fixture_advance(&f, 5 * S - 1);
     is_refused();
     fixture_advance(&f, 1);
     fails();
+    fixture_close(&f);
   }
 }
 
@@ -323,7 +340,7 @@ Test(blocking_period,
      behaviour_109_the_waits_are_5_10_20_40_60_s,
      .timeout = 20) {
   static const uint64_t waits[] = {5, 10, 20, 40, 60, 60, 60};
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect: " DOWN, "");
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
       fails();
@@ -332,55 +349,60 @@ Test(blocking_period,
       is_refused();
       fixture_advance(&f, 1);
     }
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_110_the_end_of_a_period_does_not_shorten_the_next,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect: " DOWN, "");
     fails();
     fixture_advance(&f, 3600 * S); /* however long nobody comes */
     fails();
     cr_assert_eq(blocked(), 10 * S);
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_111_a_clear_after_grown_waits_begins_again_at_5_s,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect: " DOWN, "");
     fail_in_turn(4);
     clear();
     fails();
     cr_assert_eq(blocked(), 5 * S);
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_112_the_end_of_the_period_lets_the_next_one_try,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect 1: " DOWN, "");
     fails();
     fixture_advance(&f, 5 * S);
     cr_assert_eq(blocked(), 0);
     cr_assert_eq(try_one(), WEIR_OK);
     cr_assert_eq(connects(), 2);
+    fixture_close(&f);
   }
 }
 
 Test(blocking_period,
      behaviour_113_it_ends_not_a_millisecond_early,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "connect 1: " DOWN, "");
     fails();
     fixture_advance(&f, 5 * S - (uint64_t)FIXTURE_MS);
     is_refused();
     cr_assert_eq(f.err.retry_after_ms, 1);
+    fixture_close(&f);
   }
 }
 
@@ -389,7 +411,7 @@ Test(blocking_period,
 Test(blocking_period,
      behaviour_123_a_failing_connect_begins_a_period_after_one_attempt,
      .timeout = 20) {
-  open_as("legacy", "connect: " DOWN, "");
+  open_as(LEGACY, "connect: " DOWN, "");
   cr_assert_eq(try_one(), WEIR_E_FAIL);
   cr_assert_eq(blocked(), 5 * S);
   cr_assert_eq(connects(), 1);
@@ -400,7 +422,7 @@ Test(blocking_period,
      behaviour_124_copies_are_told_without_a_second_attempt,
      .timeout = 20) {
   struct acquirer a[3];
-  open_as("legacy", "connect: " DOWN, "");
+  open_as(LEGACY, "connect: " DOWN, "");
   fails();
   for (unsigned i = 0; i < 3; i++) {
     acquirer_start(&a[i], pool, WEIR_TIMEOUT_NEVER);
@@ -416,7 +438,7 @@ Test(blocking_period,
 Test(blocking_period,
      behaviour_125_never_is_an_attempt_and_an_error_for_each,
      .timeout = 20) {
-  open_as("legacy",
+  open_as(LEGACY,
           "connect 1: fail endpoint network 'first'; "
           "connect 2: fail endpoint network 'second'",
           "Pool Blocking Period=never");
@@ -429,7 +451,7 @@ Test(blocking_period,
 }
 
 Test(blocking_period, behaviour_126_a_success_leaves_no_error, .timeout = 20) {
-  open_as("legacy", "", "");
+  open_as(LEGACY, "", "");
   cr_assert_eq(try_one(), WEIR_OK);
   cr_assert_eq(blocked(), 0);
   fixture_close(&f);
@@ -438,7 +460,7 @@ Test(blocking_period, behaviour_126_a_success_leaves_no_error, .timeout = 20) {
 Test(blocking_period,
      behaviour_127_after_the_period_it_is_tried_again_and_recovers,
      .timeout = 20) {
-  open_as("legacy", "connect 1: " DOWN, "");
+  open_as(LEGACY, "connect 1: " DOWN, "");
   fails();
   is_refused();
   fixture_advance(&f, 5 * S);
@@ -451,7 +473,7 @@ Test(blocking_period,
 Test(blocking_period,
      behaviour_128_a_success_brings_the_wait_back_to_5_s,
      .timeout = 20) {
-  open_as("legacy", "connect 1-3: " DOWN "; connect 5: " DOWN, "");
+  open_as(LEGACY, "connect 1-3: " DOWN "; connect 5: " DOWN, "");
   fail_in_turn(3);
   weir_h lease = fixture_acquire(&f, pool);
   fails();
@@ -463,7 +485,7 @@ Test(blocking_period,
 Test(blocking_period,
      behaviour_129_the_end_of_a_period_alone_goes_on_doubling,
      .timeout = 20) {
-  open_as("legacy", "connect: " DOWN, "");
+  open_as(LEGACY, "connect: " DOWN, "");
   fail_in_turn(2);
   fails();
   cr_assert_eq(blocked(), 20 * S);

@@ -4,17 +4,17 @@
 
 #include <criterion/criterion.h>
 
-#include "both.h"
 #include "fixture.h"
+#include "presets.h"
 #include "virtual_clock.h"
 
 static struct fixture f;
 static weir_h pool;
 
-static void open_as(const char *preset, const char *settings) {
+static void open_as(unsigned preset, const char *settings) {
   fixture_open_virtual(&f);
-  pool =
-      fixture_pool(&f, "Pool Strategy=%s;Max Pool Size=8;%s", preset, settings);
+  pool = fixture_pool(&f, "Pool Strategy=%s;Max Pool Size=8;%s",
+                      preset_names[preset], settings);
 }
 
 static void acquire(weir_h *leases, unsigned n) {
@@ -47,18 +47,19 @@ static void settles_at(uint32_t n) {
 }
 
 Test(clear, behaviour_076_clearing_an_empty_pool_does_nothing, .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "");
     clear();
     settles_at(0);
     cr_assert_eq(fixture_stats(pool).closed, 0);
+    fixture_close(&f);
   }
 }
 
 Test(clear,
      behaviour_077_idle_connections_are_closed_by_a_clear,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     weir_h leases[3];
     open_as(preset, "");
     acquire(leases, 3);
@@ -67,13 +68,14 @@ Test(clear,
     cr_assert_eq(fixture_stats(pool).idle, 0);
     settles_at(0);
     cr_assert_eq(fixture_stats(pool).closed, 3);
+    fixture_close(&f);
   }
 }
 
 Test(clear,
      behaviour_078_one_in_use_survives_a_clear_and_still_counts,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     weir_h lease;
     open_as(preset, "");
     acquire(&lease, 1);
@@ -83,13 +85,14 @@ Test(clear,
     cr_assert_eq(fixture_stats(pool).leased, 1);
     settles_at(1);
     release(&lease, 1);
+    fixture_close(&f);
   }
 }
 
 Test(clear,
      behaviour_079_one_that_was_in_use_is_closed_when_it_comes_back,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     weir_h lease;
     open_as(preset, "");
     acquire(&lease, 1);
@@ -97,13 +100,14 @@ Test(clear,
     release(&lease, 1);
     cr_assert_eq(fixture_stats(pool).idle, 0);
     settles_at(0);
+    fixture_close(&f);
   }
 }
 
 Test(clear,
      behaviour_080_idle_ones_go_now_and_those_in_use_later,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     weir_h leases[4];
     open_as(preset, "");
     acquire(leases, 4);
@@ -112,13 +116,14 @@ Test(clear,
     settles_at(2);
     release(leases + 2, 2);
     settles_at(0);
+    fixture_close(&f);
   }
 }
 
 Test(clear,
      behaviour_081_what_opens_after_a_clear_is_kept_and_used_again,
      .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "");
     weir_h lease = fixture_acquire(&f, pool);
     cr_assert_eq(weir_release(lease), WEIR_OK);
@@ -131,11 +136,12 @@ Test(clear,
       cr_assert_eq(weir_release(lease), WEIR_OK);
     }
     cr_assert_eq(fixture_stats(pool).connects_begun, 2);
+    fixture_close(&f);
   }
 }
 
 Test(clear, behaviour_082_three_clears_are_three_generations, .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     open_as(preset, "");
     for (unsigned i = 0; i < 3; i++) {
       clear();
@@ -145,11 +151,12 @@ Test(clear, behaviour_082_three_clears_are_three_generations, .timeout = 20) {
     cr_assert_eq(s.state, WEIR_POOL_OPEN);
     cr_assert_eq(weir_release(fixture_acquire(&f, pool)), WEIR_OK);
     cr_assert_eq(fixture_stats(pool).idle, 1);
+    fixture_close(&f);
   }
 }
 
 Test(clear, behaviour_083_a_clear_ends_the_blocking_period, .timeout = 20) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     weir_h lease = 0;
     open_as(preset,
             "Mock Script Text=\"connect 1: fail endpoint network 'down'\"");
@@ -158,5 +165,6 @@ Test(clear, behaviour_083_a_clear_ends_the_blocking_period, .timeout = 20) {
     clear();
     cr_assert_eq(fixture_stats(pool).blocked_ns, 0);
     cr_assert_eq(weir_release(fixture_acquire(&f, pool)), WEIR_OK);
+    fixture_close(&f);
   }
 }

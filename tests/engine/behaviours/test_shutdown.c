@@ -5,18 +5,24 @@
 
 #include <criterion/criterion.h>
 
-#include "both.h"
 #include "completions.h"
 #include "fixture.h"
+#include "presets.h"
 #include "virtual_clock.h"
+
+/* Indices of preset_names. */
+enum {
+  CHANNEL = 0,
+  LEGACY = 1
+};
 
 static struct fixture f;
 static weir_h pool;
 
-static void open_as(const char *preset, const char *settings) {
+static void open_as(unsigned preset, const char *settings) {
   fixture_open_virtual(&f);
-  pool =
-      fixture_pool(&f, "Pool Strategy=%s;Max Pool Size=8;%s", preset, settings);
+  pool = fixture_pool(&f, "Pool Strategy=%s;Max Pool Size=8;%s",
+                      preset_names[preset], settings);
 }
 
 static void acquire(weir_h *leases, unsigned n) {
@@ -55,7 +61,7 @@ static bool is_stale(void) {
 
 /* -------------------------------------------------------- what is seen of it */
 
-static void says_so(const char *preset) {
+static void says_so(unsigned preset) {
   weir_h lease;
   open_as(preset, "");
   acquire(&lease, 1);
@@ -68,7 +74,7 @@ static void says_so(const char *preset) {
   release(&lease, 1);
 }
 
-static void closes_idle_ones(const char *preset) {
+static void closes_idle_ones(unsigned preset) {
   weir_h leases[4];
   open_as(preset, "");
   acquire(leases, 4);
@@ -79,7 +85,7 @@ static void closes_idle_ones(const char *preset) {
   cr_assert_eq(counters().hard_disconnects, 4);
 }
 
-static void is_done_once(const char *preset) {
+static void is_done_once(unsigned preset) {
   weir_h lease;
   open_as(preset, "");
   acquire(&lease, 1);
@@ -93,7 +99,7 @@ static void is_done_once(const char *preset) {
   cr_assert_eq(counters().hard_disconnects, 1);
 }
 
-static void gives_none(const char *preset) {
+static void gives_none(unsigned preset) {
   weir_h lease = 0;
   open_as(preset, "");
   close_pool();
@@ -104,7 +110,7 @@ static void gives_none(const char *preset) {
   cr_assert_eq(fixture_counts(&f).calls[MOCK_CONNECT], 0);
 }
 
-static void gives_none_submitted(const char *preset) {
+static void gives_none_submitted(unsigned preset) {
   weir_h lease = 0;
   weir_h op = 0;
   open_as(preset, "");
@@ -122,19 +128,19 @@ static void gives_none_submitted(const char *preset) {
 /* -------------------------------------------------------------------- channel */
 
 Test(shutdown, behaviour_172_a_closed_pool_says_so, .timeout = 10) {
-  says_so("channel");
+  says_so(CHANNEL);
   fixture_close(&f);
 }
 
 Test(shutdown, behaviour_173_idle_connections_are_closed, .timeout = 10) {
-  closes_idle_ones("channel");
+  closes_idle_ones(CHANNEL);
   fixture_close(&f);
 }
 
 Test(shutdown,
      behaviour_174_one_that_comes_back_later_is_closed,
      .timeout = 10) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     weir_h lease;
     open_as(preset, "");
     acquire(&lease, 1);
@@ -144,11 +150,12 @@ Test(shutdown,
     settles_at(1);
     release(&lease, 1);
     settles_at(0);
+    fixture_close(&f);
   }
 }
 
 Test(shutdown, behaviour_175_closing_is_done_once, .timeout = 10) {
-  is_done_once("channel");
+  is_done_once(CHANNEL);
   fixture_close(&f);
 }
 
@@ -156,7 +163,7 @@ Test(shutdown, behaviour_175_closing_is_done_once, .timeout = 10) {
 Test(shutdown,
      behaviour_176_a_submitted_acquire_that_waits_ends,
      .timeout = 10) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     weir_h lease;
     open_as(preset, "Max Pool Size=1");
     acquire(&lease, 1);
@@ -167,6 +174,7 @@ Test(shutdown,
     (void)take_one(&f, queue, 1, WEIR_E_CLOSED);
     (void)take_one(&f, queue, 2, WEIR_E_CLOSED);
     release(&lease, 1);
+    fixture_close(&f);
   }
 }
 
@@ -174,7 +182,7 @@ Test(shutdown,
 Test(shutdown,
      behaviour_177_what_comes_back_after_the_end_is_closed,
      .timeout = 10) {
-  EACH_OF_BOTH(&f, preset) {
+  EACH_PRESET(preset) {
     weir_h leases[3];
     struct acquirer a;
     open_as(preset, "Mock Script Text='connect 4: hang'");
@@ -188,27 +196,28 @@ Test(shutdown,
     release(leases, 3);
     settles_at(0);
     cr_assert_eq(counters().number_of_inactive_connection_pools, 0);
+    fixture_close(&f);
   }
 }
 
 Test(shutdown,
      behaviour_179_an_acquire_after_the_end_gets_none_and_opens_nothing,
      .timeout = 10) {
-  gives_none("channel");
+  gives_none(CHANNEL);
   fixture_close(&f);
 }
 
 Test(shutdown,
      behaviour_180_a_submitted_one_after_the_end_gets_none,
      .timeout = 10) {
-  gives_none_submitted("channel");
+  gives_none_submitted(CHANNEL);
   fixture_close(&f);
 }
 
 /* --------------------------------------------------------------------- legacy */
 
 Test(shutdown, behaviour_181_a_closed_legacy_pool_says_so, .timeout = 10) {
-  says_so("legacy");
+  says_so(LEGACY);
   fixture_close(&f);
 }
 
@@ -233,19 +242,19 @@ Test(shutdown, behaviour_182_the_timer_of_the_sweep_has_gone, .timeout = 10) {
 }
 
 Test(shutdown, behaviour_183_idle_ones_of_legacy_are_closed, .timeout = 10) {
-  closes_idle_ones("legacy");
+  closes_idle_ones(LEGACY);
   fixture_close(&f);
 }
 
 Test(shutdown, behaviour_184_closing_legacy_is_done_once, .timeout = 10) {
-  is_done_once("legacy");
+  is_done_once(LEGACY);
   fixture_close(&f);
 }
 
 Test(shutdown,
      behaviour_186_an_acquire_of_legacy_gets_none_at_once,
      .timeout = 10) {
-  gives_none("legacy");
+  gives_none(LEGACY);
   fixture_close(&f);
 }
 
@@ -253,7 +262,7 @@ Test(shutdown,
 Test(shutdown,
      behaviour_187_a_submitted_one_of_legacy_gets_none_at_once,
      .timeout = 10) {
-  gives_none_submitted("legacy");
+  gives_none_submitted(LEGACY);
   fixture_close(&f);
 }
 
@@ -261,7 +270,7 @@ Test(shutdown,
 Test(shutdown, behaviour_188_a_blocking_waiter_leaves_at_once, .timeout = 10) {
   struct acquirer a;
   weir_h lease;
-  open_as("legacy", "Max Pool Size=1");
+  open_as(LEGACY, "Max Pool Size=1");
   acquire(&lease, 1);
   acquirer_start(&a, pool, WEIR_TIMEOUT_NEVER);
   AWAIT_STAT(pool, waiters, 1);
