@@ -201,6 +201,9 @@ static int try_hand_over(struct weir__pool *pool,
   return result;
 }
 
+/* Idle since when it was, and in the same turn. */
+#define AS_BEFORE WEIR_NEVER
+
 static bool make_idle(struct weir__pool *pool,
                       struct weir__slot *slot,
                       uint64_t *word,
@@ -208,7 +211,9 @@ static bool make_idle(struct weir__pool *pool,
   uint64_t idle = weir__slot_word(
       WEIR_SLOT_IDLE, 0, weir__slot_generation(*word), weir__slot_lease(*word));
   bool connecting = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
-  weir__store_relaxed_u64(&slot->idle_since, since);
+  if (since != AS_BEFORE) {
+    weir__store_relaxed_u64(&slot->idle_since, since);
+  }
   if (weir__slot_state(*word) == WEIR_SLOT_LEASED) {
     weir__slot_sample(slot, since);
   }
@@ -240,8 +245,7 @@ static bool publish(struct weir__pool *pool,
                     struct weir__slot *slot,
                     uint64_t *word,
                     const struct weir__caller *self,
-                    uint64_t since,
-                    bool again) {
+                    uint64_t since) {
   uint32_t index = slot->index;
   uint32_t generation = weir__slot_generation(*word);
   bool connected = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
@@ -262,7 +266,7 @@ static bool publish(struct weir__pool *pool,
     return false;
   }
   WEIR_POINT("publish.published", slot);
-  weir__idle_note(pool, index, again);
+  weir__idle_note(pool, index, since == AS_BEFORE);
   /* Re-read: a waiter that came before the slot was idle has set WAITERS, one
    * that came later finds the slot.  Whoever cleared or closed the pool before
    * the slot was idle has not seen it, so it is retired here, by its word: its
@@ -287,14 +291,13 @@ bool weir__publish(struct weir__pool *pool,
                    struct weir__slot *slot,
                    uint64_t *word,
                    const struct weir__caller *self) {
-  return publish(pool, slot, word, self, weir__clock_coarse(), false);
+  return publish(pool, slot, word, self, weir__clock_coarse());
 }
 
 bool weir__publish_again(struct weir__pool *pool,
                          struct weir__slot *slot,
                          uint64_t *word) {
-  return publish(pool, slot, word, NULL,
-                 weir__load_relaxed_u64(&slot->idle_since), true);
+  return publish(pool, slot, word, NULL, AS_BEFORE);
 }
 
 /* The trier has gone: a release that still sees its TRYING has made its slot idle
