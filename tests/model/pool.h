@@ -123,6 +123,7 @@ struct thread {
   uint8_t peek;      /* the search only asks whether one is idle */
   uint8_t tried;     /* what was done served the one who was to try */
   uint8_t connected; /* what becomes idle was a connect */
+  uint8_t noted;     /* (mutant) in the list before it is idle, or not yet */
 };
 
 struct list {
@@ -139,6 +140,8 @@ struct pool {
   uint8_t due;      /* when a release hands over: written under the mutex */
   uint8_t bits, empties;
   uint8_t hints[THREADS]; /* index + 1 */
+  struct list order;      /* listed: of slots, the oldest first */
+  uint8_t list_mutex;
   uint8_t mutex;
   struct list waiting, driving;
   uint8_t n_connecting, n_closing, n_open;
@@ -198,6 +201,7 @@ struct setup {
   bool resets;    /* a lease may go back through a reset */
   bool bounded;   /* Pool Handoff=bounded */
   bool barging;   /* Pool Handoff=barging: as bounded, without a bound */
+  bool listed;    /* Pool Idle Order=fifo */
   bool queued;    /* Pool Handoff=queued: who opens is no heir */
   bool told;      /* 0 and 1 are in line, 0 is to try for what 2 has taken */
   uint8_t script[5];
@@ -245,6 +249,12 @@ struct step {
 extern const struct step pool_steps[STEPS];
 
 extern const struct model pool_model;
+
+/* How a search for an idle slot begins. */
+static inline enum step_number search(const struct setup *setup,
+                                      enum step_number otherwise) {
+  return setup->listed ? STEP_list_lock : otherwise;
+}
 
 /* ------------------------------------------------------ what all steps use */
 

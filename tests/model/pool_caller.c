@@ -17,7 +17,7 @@ bool step_take_q(struct run *r) {
     return go(r, STEP_enqueue);
   }
   t->generation = p->q_generation;
-  return call(r, STEP_hint, STEP_took);
+  return call(r, search(r->setup, STEP_hint), STEP_took);
 }
 
 bool step_took(struct run *r) {

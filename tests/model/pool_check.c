@@ -38,11 +38,15 @@ void pool_start(void *state, const void *setup) {
   memset(p, 0, pool_model.state_size);
   p->mutex = NOBODY;
   p->trier = NOBODY;
+  p->list_mutex = NOBODY;
   p->handle_slot = NOTHING;
   for (uint8_t i = 0; i < set->slots; i++) {
     if (i < set->idle) {
       p->slots[i].word.state = IDLE;
-      p->bits |= bit(i);
+      p->bits |= set->listed ? 0 : bit(i);
+      if (set->listed) {
+        put_last(&p->order, i);
+      }
       p->n_open++;
     } else if (i < set->idle + set->opening) {
       p->slots[i].word.state = CONNECTING;
@@ -159,8 +163,10 @@ static const char *check_counts(const struct pool *p, const struct setup *set) {
         p->slots[i].job != JOB_CLOSE) {
       return "a slot at rest is neither empty nor idle: it is lost";
     }
-    if (w->state == IDLE && (p->bits & bit(i)) == 0) {
-      return "an idle slot at rest has no bit: nobody will find it (I10)";
+    if (w->state == IDLE && (p->bits & bit(i)) == 0 &&
+        !is_listed(&p->order, i)) {
+      return "an idle slot at rest has no bit and no entry: nobody will find "
+             "it (I10)";
     }
     if (w->state == IDLE && w->generation != p->q_generation) {
       return "an idle slot at rest is older than the last clear";

@@ -234,8 +234,22 @@ bool step_hand_flag(struct run *r) {
   return end_locked(r, STEP_publish_end);
 }
 
+/* Makes it findable, in its turn. */
+static enum step_number note(struct run *r) {
+  uint8_t noted = r->t->noted;
+  if (!r->setup->listed) {
+    return STEP_note_bit;
+  }
+  r->t->noted = is(r, LIST_NOTED_LATE);
+  return noted != 0 || is(r, LIST_NOTED_LATE) ? STEP_reread_q : STEP_list_note;
+}
+
 bool step_publish_idle(struct run *r) {
   struct thread *t = r->t;
+  if (is(r, LIST_NOTED_FIRST) && t->noted == 0) {
+    t->noted = 1;
+    return go(r, STEP_list_note);
+  }
   struct word was = t->seen;
   uint8_t generation = is(r, STAMP_AT_END) && was.state == CONNECTING
                            ? r->p->q_generation
@@ -243,6 +257,7 @@ bool step_publish_idle(struct run *r) {
   struct word to = word_of(IDLE, 0, generation, was.lease);
   if (!swap(r, t->here, to)) {
     t->good = 0;
+    t->noted = 0;
     return back(r);
   }
   t->good = 1;
@@ -251,7 +266,7 @@ bool step_publish_idle(struct run *r) {
   t->seen = to;
   return go(r, was.state == CONNECTING && !is(r, PERMIT_AFTER_WAKE)
                    ? STEP_permit_back
-                   : STEP_note_bit);
+                   : note(r));
 }
 
 bool step_permit_back(struct run *r) {
@@ -261,7 +276,7 @@ bool step_permit_back(struct run *r) {
   r->p->n_connecting--;
   unlock(r);
   r->t->owes = 0;
-  return go(r, STEP_note_bit);
+  return go(r, note(r));
 }
 
 bool step_note_bit(struct run *r) {
@@ -298,6 +313,9 @@ bool step_reread_flags(struct run *r) {
 }
 
 bool step_publish_end(struct run *r) {
+  if (r->t->noted != 0) { /* the mutant: only now */
+    return go(r, STEP_list_note);
+  }
   if (r->t->owes != 0) {
     return go(r, STEP_permit_late);
   }
@@ -345,9 +363,9 @@ bool step_serve(struct run *r) {
     r->t->peek = 1;
     r->t->i = 0;
     r->t->slot = NOTHING;
-    return call(r, STEP_scan, STEP_any_idle);
+    return call(r, search(r->setup, STEP_scan), STEP_any_idle);
   }
-  return call(r, STEP_hint, STEP_served);
+  return call(r, search(r->setup, STEP_hint), STEP_served);
 }
 
 bool step_served(struct run *r) {
@@ -534,7 +552,7 @@ bool step_look(struct run *r) {
     return go(r, STEP_serve);
   }
   r->t->generation = r->p->q_generation;
-  return call(r, STEP_hint, STEP_looked);
+  return call(r, search(r->setup, STEP_hint), STEP_looked);
 }
 
 bool step_looked(struct run *r) {

@@ -176,6 +176,18 @@ MUTANT(OPENER_INHERITS,
        queued_grow,
        "serve",
        "under queued one who opens is an heir")
+MUTANT(LIST_NOTED_LATE,
+       list,
+       "list_note",
+       "a release reads Q again before it has entered its slot in the list")
+MUTANT(LIST_NOTED_FIRST,
+       list_two,
+       "list_note",
+       "a release enters its slot in the list before it is idle")
+MUTANT(LIST_DROPS,
+       list_clear,
+       "list_gone",
+       "a search drops the entry of an idle slot that it may not have")
 MUTANT(RESTORED_UNFLAGGED,
        queued_pause,
        "own_lock",

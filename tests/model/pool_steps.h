@@ -86,6 +86,13 @@ STEP(tidy_look, "strategy/idle_affinity.c tidy", "looks at the slot again")
 STEP(tidy_set, "strategy/idle_affinity.c tidy", "sets the bit again")
 STEP(tidy_q, "strategy/idle_affinity.c tidy", "reads Q: may somebody have missed it?")
 STEP(tidy_tend, "tend.c weir__tend", "asks the reactor to look")
+/* Pool Idle Order=fifo: instead of those from hint on, and of note_bit and note_hint. */
+STEP(list_lock, "idle_list.c weir__idle_list_find", "takes the list's mutex")
+LOCAL(list_next, "idle_list.c search", "is there another entry?")
+STEP(list_word, "idle_list.c have", "reads the word of an entry's slot")
+STEP(list_cas, "idle_list.c have", "IDLE to LEASED, and drops the entry")
+STEP(list_gone, "idle_list.c is_gone", "reads the word: is the entry to be dropped?")
+STEP(list_note, "idle_list.c weir__idle_list_note", "makes it the newest of the list")
 /* weir__growth_retire(): t->here, t->seen. */
 STEP(retire_cas, "growth_place.c weir__growth_retire", "the word becomes CLOSING")
 STEP(retire_count, "growth_place.c weir__growth_retire", "locks and counts it as closing")
