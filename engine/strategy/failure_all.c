@@ -15,7 +15,8 @@ static bool refuses(struct weir__pool *pool,
 static struct weir__failure_verdict judge(struct weir__pool *pool,
                                           enum weir__class class,
                                           struct weir__cause *cause,
-                                          uint64_t begun) {
+                                          uint64_t begun)
+    WEIR_REQUIRES(pool->mu) {
   uint64_t left = weir__period_failed(pool, class, cause, begun);
   return (struct weir__failure_verdict){.all = weir__period_applies(pool),
                                         .again_ns = left};

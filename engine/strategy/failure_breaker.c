@@ -70,7 +70,8 @@ static bool refuses(struct weir__pool *pool,
 static struct weir__failure_verdict judge(struct weir__pool *pool,
                                           enum weir__class class,
                                           struct weir__cause *cause,
-                                          uint64_t when) {
+                                          uint64_t when)
+    WEIR_REQUIRES(pool->mu) {
   (void)when;
   if (class == WEIR_CLASS_PERMANENT) {
     weir__growth_bar_locked(pool, cause);
@@ -85,7 +86,7 @@ static struct weir__failure_verdict judge(struct weir__pool *pool,
   };
 }
 
-static void mended(struct weir__pool *pool) {
+static void mended(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
   weir__growth_unbar_locked(pool);
 }
 

@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include "classify.h"
+#include "pool.h"
 
 struct weir__cause;
-struct weir__pool;
 
 /* Whether failures of the pool begin a period. */
 bool weir__period_applies(const struct weir__pool *pool);
@@ -27,7 +27,7 @@ bool weir__period_allows(struct weir__pool *pool,
                          uint64_t *out_at);
 void weir__period_begun(struct weir__pool *pool, uint64_t now);
 void weir__period_dropped(struct weir__pool *pool, uint64_t begun);
-void weir__period_mended(struct weir__pool *pool);
+void weir__period_mended(struct weir__pool *pool) WEIR_REQUIRES(pool->mu);
 uint64_t weir__period_left(const struct weir__pool *pool, uint64_t now);
 
 /* True while the period lasts: *out_cause is what to tell, a new one. */
@@ -40,6 +40,6 @@ bool weir__period_refuses(struct weir__pool *pool,
 uint64_t weir__period_failed(struct weir__pool *pool,
                              enum weir__class class,
                              struct weir__cause *cause,
-                             uint64_t begun);
+                             uint64_t begun) WEIR_REQUIRES(pool->mu);
 
 #endif
