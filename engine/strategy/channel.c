@@ -13,7 +13,7 @@ static const struct weir__preset presets[] = {
     {"Connect Timeout Scope", "per-phase"},
     {"Idle Expiry", "sqlclient"},
     {"Probe Window", "5 ms"},
-    {"Lifetime Jitter", "0"},
+    {"Lifetime Jitter", "0 %"},
 };
 
 const struct weir__strategy weir__strategy_channel = {

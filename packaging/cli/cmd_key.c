@@ -25,7 +25,7 @@ const char cmd_key_help[] =
     "\n"
     "      --json             one object: key; or keys, same, differences "
     "(kind,\n"
-    "                         name, and the values where they may be shown)\n"
+    "                         name, and values: null is the driver's default)\n"
     "      --same             exit code 11 unless the two would share a pool\n"
     "      --driver-dir=DIRS  look for drivers here first\n"
     "\n"

@@ -228,6 +228,22 @@ static bool print_json(void) {
   return good;
 }
 
+const char *weirctl_setting_default(const char *name,
+                                    size_t name_len,
+                                    const char *strategy,
+                                    size_t strategy_len) {
+  for (size_t i = 0; i < N_SETTINGS; i++) {
+    const struct setting *s = &settings[i];
+    if (strlen(s->name) == name_len && memcmp(s->name, name, name_len) == 0) {
+      return strategy_len == 6 && memcmp(strategy, "legacy", 6) == 0 ? s->legacy
+             : strategy_len == 7 && memcmp(strategy, "channel", 7) == 0
+                 ? s->channel
+                 : s->fallback;
+    }
+  }
+  return NULL;
+}
+
 bool weirctl_help_settings(bool json) {
   return json ? print_json() : print_text();
 }

@@ -9,6 +9,7 @@
 #include "cell.h"
 #include "key_parts.h"
 #include "text_buf.h"
+#include "weirctl.h"
 
 /* One difference, a line "KIND NAME". */
 struct difference {
@@ -43,15 +44,59 @@ static bool has_values(const struct difference *d) {
   return is_kind(d, "driver") || is_kind(d, "setting");
 }
 
+/* What a key says of a name, or leaves out because it is the default. */
+struct said {
+  const char *p; /* NULL: it does not say, and only the driver knows */
+  size_t n;
+  bool is_default;
+};
+
+static struct said said_of(const char *key, const struct difference *d) {
+  static const char direct[] = "direct";
+  struct said said = {NULL, 0, false};
+  const char *strategy = direct;
+  size_t n = sizeof direct - 1;
+  if (key_parts_find(key, d->name, d->name_len, &said.p, &said.n) ||
+      !is_kind(d, "setting")) {
+    return said;
+  }
+  (void)key_parts_find(key, "Pool Strategy", 13, &strategy, &n);
+  said.p = weirctl_setting_default(d->name, d->name_len, strategy, n);
+  said.n = said.p == NULL ? 0 : strlen(said.p);
+  said.is_default = said.p != NULL;
+  return said;
+}
+
+/* Two strategies have two defaults, so that a key may have to say what the other one
+ * need not: then it is the strategies that differ, and not this. */
+static bool is_same(const char *const keys[2], const struct difference *d) {
+  struct said a = said_of(keys[0], d);
+  struct said b = said_of(keys[1], d);
+  return is_kind(d, "setting") && a.p != NULL && b.p != NULL && a.n == b.n &&
+         memcmp(a.p, b.p, a.n) == 0;
+}
+
+/* Those that are to be told. */
+static bool next_told(const char *const keys[2],
+                      const char **at,
+                      struct difference *out) {
+  while (next_difference(at, out)) {
+    if (!is_same(keys, out)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void put_value(const char *label,
                       const char *key,
                       const struct difference *d) {
-  const char *value = NULL;
-  size_t len = 0;
-  if (key_parts_find(key, d->name, d->name_len, &value, &len)) {
-    (void)printf("    %s  %.*s\n", label, (int)len, value);
-  } else {
+  struct said said = said_of(key, d);
+  if (said.p == NULL) {
     (void)printf("    %s  (not in it: the default)\n", label);
+  } else {
+    (void)printf("    %s  %.*s%s\n", label, (int)said.n, said.p,
+                 said.is_default ? " (the default)" : "");
   }
 }
 
@@ -70,12 +115,11 @@ static void put_difference(const char *const keys[2],
 static void add_value(struct text_buf *to,
                       const char *key,
                       const struct difference *d) {
-  const char *value = NULL;
-  size_t len = 0;
-  if (key_parts_find(key, d->name, d->name_len, &value, &len)) {
-    cell_add_json_string(to, value, len);
-  } else {
+  struct said said = said_of(key, d);
+  if (said.p == NULL) {
     text_buf_add_str(to, "null");
+  } else {
+    cell_add_json_string(to, said.p, said.n);
   }
 }
 
@@ -129,8 +173,9 @@ static bool report_json(const char *const keys[2], const char *differences) {
   cell_add_json_string(&line, keys[1], strlen(keys[1]));
   text_buf_addf(&line, "],\"same\":%s,\"differences\":[",
                 *differences == '\0' ? "true" : "false");
-  for (const char *at = differences; next_difference(&at, &d);) {
-    text_buf_add_str(&line, d.kind == differences ? "" : ",");
+  const char *comma = "";
+  for (const char *at = differences; next_told(keys, &at, &d); comma = ",") {
+    text_buf_add_str(&line, comma);
     add_difference(&line, keys, &d);
   }
   text_buf_add_str(&line, "]}");
@@ -146,7 +191,7 @@ bool key_report_two(const char *const keys[2],
   }
   (void)printf("1  %s\n2  %s\n%s\n", keys[0], keys[1],
                *differences == '\0' ? "same" : "differ");
-  for (const char *at = differences; next_difference(&at, &d);) {
+  for (const char *at = differences; next_told(keys, &at, &d);) {
     put_difference(keys, &d);
   }
   return true;

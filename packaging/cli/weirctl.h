@@ -9,6 +9,7 @@
 
 #include <getopt.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "weir.h"
@@ -28,6 +29,13 @@ extern const char cmd_key_help[];
  * the engine's table (settings_data.h) and those of drivers; with json the former
  * only, one object on a line.  False: no memory. */
 bool weirctl_help_settings(bool json);
+
+/* The default of a setting of the engine under that Pool Strategy; NULL: there is no
+ * such setting. */
+const char *weirctl_setting_default(const char *name,
+                                    size_t name_len,
+                                    const char *strategy,
+                                    size_t strategy_len);
 
 /* Runs the program; main() in all but name, so that tests can link the rest
  * with a library that is not libweir. */

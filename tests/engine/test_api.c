@@ -54,6 +54,8 @@ Test(api, fails_without_an_error_struct, .timeout = 10) {
        WEIR_E_SPACE},
       {weir_conninfo_key(0, "Driver=mock", 11, buf, 8, NULL, NULL),
        WEIR_E_HANDLE},
+      {weir_engine_advice(pool, buf, 1, NULL), WEIR_E_HANDLE},
+      {weir_engine_advice(f.engine, NULL, 1, NULL), WEIR_E_ARG},
       {weir_acquire(pool, 0, NULL, NULL), WEIR_E_ARG},
       {weir_acquire(pool, -2, &out, NULL), WEIR_E_ARG},
       {weir_acquire(pool, INT64_MIN, &out, NULL), WEIR_E_ARG},

@@ -418,3 +418,24 @@ Test(settings, equal_values_have_one_spelling, .timeout = 5) {
     cr_assert_str_eq(text, rows[i][2]);
   }
 }
+
+/* Defaults that differ between strategies are written as a key would have them, since
+ * `weirctl key` compares the two. */
+Test(settings, defaults_of_strategies_are_written_as_values_are, .timeout = 5) {
+  uint32_t n = 0;
+  const struct weir__setting *table = weir__settings_table(&n);
+  for (uint32_t i = 0; i < n; i++) {
+    bool differs = strcmp(weir__settings_default(&table[i], 0),
+                          weir__settings_default(&table[i], 1)) != 0 ||
+                   strcmp(weir__settings_default(&table[i], 0),
+                          weir__settings_default(&table[i], 2)) != 0;
+    for (uint32_t strategy = 0; differs && strategy < 3; strategy++) {
+      const char *text = weir__settings_default(&table[i], strategy);
+      char again[WEIR_SETTINGS_VALUE_MAX] = "";
+      uint64_t v = 0;
+      cr_assert_null(weir__setting_read(&table[i], text, strlen(text), &v));
+      weir__setting_write(&table[i], v, again);
+      cr_assert_str_eq(again, text, "%s", table[i].name);
+    }
+  }
+}

@@ -108,6 +108,32 @@ static void check_key(const struct weir__conninfo *ci,
   }
 }
 
+/* Another value of one setting, whatever else the key has in it, is one difference
+ * in its canonical form and none in its text. */
+static void check_difference(const struct weir__conninfo *ci,
+                             const struct weir__options *o) {
+  struct weir__options other = *o; /* owns nothing */
+  struct weir__key_source source = {
+      .table = &driver, .options = o, .conninfo = ci};
+  struct weir__key_part part = {.name_len = 0};
+  struct weir__key *a = NULL;
+  struct weir__key *b = NULL;
+  bool exact = o->settings.key == WEIR_KEY_EXACT;
+  other.settings.max_uses = o->settings.max_uses == 7 ? 8 : 7;
+  current = o;
+  int rc = weir__key_new(&source, &a, NULL);
+  source.options = &other;
+  if (rc == WEIR_OK && weir__key_new(&source, &b, NULL) == WEIR_OK) {
+    check(weir__key_equal(a, b) == exact);
+    check(weir__key_diff(a, b, NULL, 0) == (exact ? 0 : 1));
+    check(weir__key_only(a, b, &part) == !exact);
+    check(exact || (part.name_len == 8 && part.kind == WEIR_KEY_PART_SETTING &&
+                    memcmp(part.name, "Max Uses", 8) == 0));
+    weir__key_free(b);
+  }
+  weir__key_free(a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct weir__conninfo ci;
   struct weir__options o;
@@ -121,6 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                sizeof catalog[0], &o, &err);
   if (rc == WEIR_OK) {
     check_key(&ci, &o);
+    check_difference(&ci, &o);
     weir__options_fini(&o);
   } else {
     check(err.message_len != 0);

@@ -99,15 +99,25 @@ differ "  Password (a secret, not shown)|" "$T;Password=$secret" "$T"
 differ "  Access Token (a secret, not shown)|" \
   "$T;Access Token=$secret" "$T;Access Token=${secret}x"
 differ "  Session Init (a secret, not shown)|" "$M;Session Init=$secret" "$M"
+differ "  Pool Strategy|    1  legacy|    2  direct (the default)|" \
+  "$M;Pool Strategy=legacy" "$M;Lifetime Jitter=0;Idle Expiry=sqlclient"
 differ "  Pool Strategy|    1  legacy|    2  channel|" \
   "$M;Pool Strategy=legacy" "$M;Pool Strategy=channel"
-differ "  Pool Idle Order|    1  affinity|    2  (not in it: the default)|" \
+differ "  Pool Idle Order|    1  affinity|    2  lifo (the default)|" \
   "$M;Pool Strategy=legacy;Pool Idle Order=affinity" "$M;Pool Strategy=legacy"
-differ "  Probe Window|    1  (not in it: the default)|    2  500 ms|" \
+differ "  Probe Window|    1  5 ms (the default)|    2  500 ms|" \
   "$M;Pool Strategy=channel" "$M;Probe Window=500ms;Pool Strategy=channel"
+differ "  Max Pool Size|    1  100 (the default)|    2  3|" "$M" "$M;Max Pool Size=3"
+# What one has to write out because its strategy has another default is no difference.
+differ "  Pool Strategy|    1  legacy|    2  direct (the default)|" \
+  "$M;Pool Strategy=legacy;Probe Window=500ms" "$M"
+differ "  Pool Strategy|    1  legacy|    2  direct (the default)|" \
+  "$M;Pool Strategy=legacy" "$M;Lifetime Jitter=0;Idle Expiry=sqlclient"
+differ "  Pool Strategy|    1  legacy|    2  channel|" \
+  "$M;Pool Strategy=legacy;Pool Idle Order=fifo" "$M;Pool Strategy=channel"
 differ "  Driver|    1  tds|    2  mock|  Server|    1  db,1433|    2  (not in it: the default)|  mock server|    1  (not in it: the default)|    2  db|" \
   "$T" "$M;Server=db"
-differ "  Pool Key|    1  (not in it: the default)|    2  exact|" \
+differ "  Pool Key|    1  canonical (the default)|    2  exact|" \
   "$M" "$M;Pool Key=exact"
 differ "  Password (a secret, not shown)|" \
   "$M;Pool Key=exact;Password=$secret" "$M;Pool Key=exact;Password=${secret}x"

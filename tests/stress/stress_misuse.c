@@ -195,6 +195,15 @@ static void try_open(struct scratch *s, struct stress_random *r) {
                                  stress_below(r, 2) == 0 ? NULL : s->buf,
                                  stress_below(r, sizeof s->buf), NULL,
                                  fill(&s->err, r)));
+  uint64_t room = stress_below(r, sizeof s->buf);
+  must_refuse("diff", weir_conninfo_diff(engine, t.p, t.n, t.p, t.n, s->buf,
+                                         NULL, NULL));
+  known("diff", weir_conninfo_diff(any_handle(r), t.p, t.n, t.p, t.n,
+                                   stress_below(r, 2) == 0 ? NULL : s->buf,
+                                   &room, fill(&s->err, r)));
+  must_refuse("advice", weir_engine_advice(pool, s->buf, sizeof s->buf, NULL));
+  known("advice", weir_engine_advice(any_handle(r), s->buf,
+                                     stress_below(r, sizeof s->buf), NULL));
 }
 
 static void try_pool(struct scratch *s, struct stress_random *r) {
