@@ -80,6 +80,7 @@ struct demo_shape {
 struct demo_rapid {
   uint64_t ops; /* acquire and release, of all threads */
   int64_t wall_ns;
+  int64_t cpu_ns; /* of these threads */
   /* All who waited in line waited for less, to a power of two, as the pool counts
    * it from enqueue to grant; 0: nobody waited. */
   int64_t wait_below_ns;

@@ -11,7 +11,7 @@
 
 /* A lead is judged where one after another takes so long, and so many times what
  * all at once should take: elsewhere opening is work, not waiting, or so short that
- * other load decides. */
+ * other load decides.  What is the server's work must be known for that. */
 #define JUDGED_NS    INT64_C(100000000)
 #define JUDGED_TIMES 4
 
@@ -72,15 +72,18 @@ static struct demo_cpu cost_of_one(const struct demo_report *report) {
 }
 
 /* What one ramp took, or one acquire and release. */
-static double value_of(const struct demo_round *round,
+static double value_of(const struct demo_report *report,
+                       uint32_t i,
                        uint32_t workload,
                        uint32_t strategy) {
+  const struct demo_round *round = &report->round[i];
   if (workload == DEMO_RAMP) {
     return (double)round->compared[strategy].wall_ns;
   }
-  const struct demo_rapid *rapid =
-      &round->rapid[workload - DEMO_RAPID][strategy];
-  return rapid->ops == 0 ? 0 : (double)rapid->wall_ns / (double)rapid->ops;
+  uint32_t k = workload - DEMO_RAPID;
+  const struct demo_rapid *rapid = &round->rapid[k][strategy];
+  int64_t ns = report->shapes[k].threads == 1 ? rapid->cpu_ns : rapid->wall_ns;
+  return rapid->ops == 0 ? 0 : (double)ns / (double)rapid->ops;
 }
 
 static int64_t wait_below(const struct demo_round *round,
@@ -99,7 +102,7 @@ static struct demo_figure figure_of(const struct demo_report *report,
   uint32_t n = rounds_of(report);
   for (uint32_t i = 0; i < n; i++) {
     int64_t wait = wait_below(&report->round[i], workload, strategy);
-    values[i] = value_of(&report->round[i], workload, strategy);
+    values[i] = value_of(report, i, workload, strategy);
     figure.wait_below_ns =
         wait > figure.wait_below_ns ? wait : figure.wait_below_ns;
   }
@@ -157,7 +160,8 @@ static bool is_judged(const struct demo_report *report,
   int64_t serial = figures->one_ns * report->compared;
   int64_t goal = demo_report_goal(figures->one_ns, report->compared,
                                   figures->cpu.client + figures->cpu.server);
-  return serial >= JUDGED_NS && serial >= goal * JUDGED_TIMES;
+  return report->knows_server && serial >= JUDGED_NS &&
+         serial >= goal * JUDGED_TIMES;
 }
 
 void demo_figures_take(const struct demo_report *report,

@@ -51,8 +51,9 @@ static void put_workload(FILE *to,
   }
   (void)fprintf(to,
                 "{\"workload\":\"%s\",\"threads\":%u,\"connections\":%u,"
-                "\"strategies\":[",
-                workloads[w], shape.threads, shape.connections);
+                "\"time\":\"%s\",\"strategies\":[",
+                workloads[w], shape.threads, shape.connections,
+                w != DEMO_RAMP && shape.threads == 1 ? "processor" : "wall");
   for (uint32_t s = 0; s < DEMO_STRATEGIES; s++) {
     (void)fprintf(to, "%s{\"strategy\":\"%s\",", s == 0 ? "" : ",",
                   demo_strategy_name((enum demo_strategy)s));

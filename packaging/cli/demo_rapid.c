@@ -27,6 +27,7 @@ struct worker {
   uint64_t ops;
   int64_t begun;
   int64_t ended;
+  int64_t cpu_ns;
   int32_t rc; /* the first failure */
   struct weir_error err;
 };
@@ -83,6 +84,13 @@ static void fire(struct worker *w) {
   w->rc = rc;
 }
 
+/* Since the thread began, which has done nothing else. */
+static int64_t own_cpu(void) {
+  struct timespec t = {0};
+  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 static void *work(void *arg) {
   struct worker *w = arg;
   struct rapid *rapid = w->rapid;
@@ -94,6 +102,7 @@ static void *work(void *arg) {
     w->begun = duration_now();
     fire(w);
     w->ended = duration_now();
+    w->cpu_ns = own_cpu();
   }
   return NULL;
 }
@@ -139,6 +148,7 @@ static int sum_up(const struct rapid *rapid, struct demo_rapid *result) {
     begun = w->begun < begun ? w->begun : begun;
     ended = w->ended > ended ? w->ended : ended;
     result->ops += w->ops;
+    result->cpu_ns += w->cpu_ns;
     if (w->rc != WEIR_OK) {
       failed = failed == NULL ? w : failed;
       n_failed++;

@@ -125,10 +125,11 @@ static void title(const struct demo_report *report,
   bool drained = shape->threads > shape->connections;
   (void)snprintf(text, 256,
                  "Rapid open and close: %u thread%s on %u open connection%s%s; "
-                 "time of one%s",
+                 "%s of one%s",
                  shape->threads, shape->threads == 1 ? "" : "s",
                  shape->connections, shape->connections == 1 ? "" : "s",
                  drained ? ", so that somebody always waits" : "",
+                 shape->threads == 1 ? "processor time" : "time",
                  drained ? ", of all threads together" : "");
 }
 

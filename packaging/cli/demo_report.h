@@ -38,8 +38,9 @@ struct demo_report {
 /* The most values a median is taken of. */
 #define DEMO_ROUNDS_MAX 100u
 
-/* Of a workload under a strategy over all rounds: what one ramp took, or one
- * acquire and release of all threads together. */
+/* Of a workload under a strategy over all rounds: the time that one ramp took, or one
+ * acquire and release of all threads together; of one thread alone, which nothing
+ * stops, the processor time, as that is not stretched by other load. */
 struct demo_figure {
   double median_ns;
   double min_ns;
