@@ -23,9 +23,9 @@
 
 /* What a pool keeps of it. */
 struct weir__sweep {
-  uint64_t
-      before; /* what is idle since before that is to be closed; 0: nothing */
-  uint32_t drawn; /* 1 + what was drawn; 0: nothing yet */
+  uint64_t before; /* what is idle since before that goes; 0: nothing goes */
+  uint32_t drawn;  /* 1 + what was drawn; 0: nothing yet */
+  bool swept;      /* once, since the pool has been above its minimum */
 };
 
 /* Time between two sweeps; WEIR_NEVER: there are none.  idle_timeout_ns:

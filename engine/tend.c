@@ -81,7 +81,8 @@ static void tend(struct weir__pool *pool) {
     expire_connects(pool);
   }
   if (closed) {
-    return;
+    weir__reactor_timer(pool->engine->reactor, &pool->tend_timer, WEIR_NEVER);
+    return; /* it waits for leases, not for a time */
   }
   uint64_t now = weir__clock_now();
   if ((weir__load_seq_u64(&pool->q) & WEIR_Q_WAITERS) != 0) {

@@ -43,22 +43,33 @@ static void close_old(struct weir__look *l) {
   }
 }
 
+static void disarm(struct weir__pool *pool) {
+  pool->noted_at = 0;
+  pool->sweep.swept = false;
+  pool->sweep.before = 0;
+}
+
 static void look(struct weir__look *l) {
   struct weir__pool *pool = l->pool;
   uint64_t period = period_of(l);
   if (period == WEIR_NEVER || !weir__look_may_spare(l)) {
-    pool->noted_at = 0;
-    pool->sweep.before = 0;
+    disarm(pool);
     return;
   }
   if (pool->noted_at == 0) {
-    pool->noted_at = l->now; /* all that is idle is young yet */
+    pool->noted_at = l->now;
   } else if (l->now >= weir__clock_add(pool->noted_at, period)) {
-    pool->sweep.before = pool->noted_at;
+    /* To the first one all is young. */
+    pool->sweep.before = pool->sweep.swept ? pool->noted_at : 0;
+    pool->sweep.swept = true;
     pool->noted_at = l->now;
   }
   close_old(l);
-  weir__look_no_later(l, weir__clock_add(pool->noted_at, period));
+  if (weir__look_may_spare(l)) {
+    weir__look_no_later(l, weir__clock_add(pool->noted_at, period));
+  } else {
+    disarm(pool); /* at its minimum now */
+  }
 }
 
 const struct weir__trim_policy weir__trim_by_sweep = {

@@ -156,6 +156,31 @@ Test(sweep, has_a_period_drawn_once_for_a_pool, .timeout = 10) {
   fixture_close(&f);
 }
 
+/* The preset's own period, and those in use stay through any number of sweeps. */
+Test(sweep, of_legacy_comes_at_each_of_its_twelve_periods, .timeout = 30) {
+  for (uint64_t drawn = 0; drawn < 12; drawn++) {
+    uint64_t period = (120 + drawn * 10) * SECOND;
+    fixture_open_virtual(&f);
+    virtual_clock_random(drawn);
+    pool = fixture_pool(&f, "Pool Strategy=legacy");
+    grow_to(4);
+    virtual_clock_advance(SECOND);
+    give_back(0, 2);
+    advance(period - SECOND - 2);
+    cr_assert_eq(idle(), 2, "closed by the first");
+    advance(period - 1);
+    cr_assert_eq(idle(), 2, "closed too early");
+    advance(1);
+    cr_assert_eq(idle(), 0, "not closed by the second");
+    for (unsigned i = 0; i < 6; i++) {
+      advance(period);
+    }
+    cr_assert_eq(fixture_run(&f, held[2], "rows 1"), WEIR_OK);
+    cr_assert_eq(fixture_run(&f, held[3], "rows 1"), WEIR_OK);
+    fixture_close(&f);
+  }
+}
+
 Test(sweep, comes_twice_in_an_idle_timeout_that_is_enforced, .timeout = 10) {
   open_with("Pool Trim=sweep;Connection Idle Timeout=100;Max Pool Size=4", 4);
   advance(50 * SECOND - 4);
@@ -172,12 +197,13 @@ Test(sweep, follows_an_idle_timeout_that_is_changed, .timeout = 10) {
   advance(86400 * SECOND);
   cr_assert_eq(idle(), 4, "none without a time-out");
   change("Connection Idle Timeout=900000");
+  uint64_t began = virtual_clock_now();
+  cr_assert_eq(next_look(), began + 450000 * SECOND);
   advance(SECOND);
   change("Connection Idle Timeout=300000");
-  advance(150000 * SECOND - SECOND - 1);
-  cr_assert_eq(idle(), 4);
-  advance(1);
-  cr_assert_eq(idle(), 0);
+  cr_assert_eq(next_look(), began + 150000 * SECOND);
+  advance(200000 * SECOND);
+  cr_assert_eq(idle(), 4, "the first closes nothing");
   fixture_close(&f);
 }
 
