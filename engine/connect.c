@@ -224,6 +224,15 @@ static int no_session(struct weir__pool *pool,
   return own.code;
 }
 
+/* When the caller leaves it to others: at its own deadline, or when the connect's
+ * own time is over, which is not part of the wait if each phase has its own. */
+static uint64_t until_of(const struct weir__pool *pool,
+                         const struct weir__waiter *w,
+                         uint64_t limit) {
+  bool overall = weir__pool_settings(pool)->timeout_scope == WEIR_SCOPE_OVERALL;
+  return overall && w->deadline < limit ? w->deadline : limit;
+}
+
 int weir__connect_drive(struct weir__pool *pool,
                         struct weir__waiter *w,
                         struct weir_error *err) {
@@ -235,7 +244,7 @@ int weir__connect_drive(struct weir__pool *pool,
     return no_session(pool, w, slot, session, -rc, err);
   }
   session->limit = weir__growth_limit(pool, weir__clock_now());
-  uint64_t until = w->deadline < session->limit ? w->deadline : session->limit;
+  uint64_t until = until_of(pool, w, session->limit);
   (void)weir__op_connect(session, until);
   switch (weir__drive(session, w->caller, until, decided, w)) {
   case WEIR_DRIVE_STOPPED:

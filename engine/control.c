@@ -185,7 +185,7 @@ static bool begin_drain(struct weir__pool *pool, struct drain *d) {
 /* WEIR_OK: all sessions are closed and nobody waits; WEIR_PENDING: not yet. */
 static int look(struct weir__pool *pool, struct drain *d) {
   weir__mutex_lock(&pool->mu);
-  bool waits = pool->waiting.n + pool->driving.n != 0;
+  bool waits = weir__pool_waiters_locked(pool) != 0;
   d->open = pool->n_open;
   int rc = pool->drains != d->number ? WEIR_E_CANCELLED
            : pool->closed            ? WEIR_E_CLOSED
@@ -223,7 +223,7 @@ static void cut_off(struct weir__pool *pool, struct drain *d) {
     fail_line(&pool->waiting, &wakes, &d->waiters);
     fail_line(&pool->driving, &wakes, &d->waiters);
     weir__dispatch_flag_locked(pool);
-    more = pool->waiting.n + pool->driving.n != 0;
+    more = weir__pool_waiters_locked(pool) != 0;
     weir__mutex_unlock(&pool->mu);
     weir__wakes_flush(&wakes, NULL);
   } while (more);

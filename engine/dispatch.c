@@ -359,13 +359,15 @@ void weir__dispatch_locked(struct weir__pool *pool, struct weir__wakes *wakes) {
     weir__growth_locked(pool, wakes);
     weir__control_give_up_locked(pool, wakes);
   }
+  pool->waiting.moved_up = false; /* whoever has has been thought of */
   weir__dispatch_flag_locked(pool);
 }
 
 void weir__dispatch_tried_locked(struct weir__pool *pool,
                                  const struct weir__waiter *trier,
                                  struct weir__wakes *wakes) {
-  if (trier != NULL && pool->waiting.trier != trier) {
+  if ((trier != NULL && pool->waiting.trier != trier) ||
+      pool->waiting.moved_up) {
     weir__dispatch_locked(pool, wakes);
   } else {
     weir__dispatch_flag_locked(pool);
@@ -403,7 +405,7 @@ int weir__dispatch_enqueue_locked(struct weir__pool *pool,
     pool->timeouts++;
     return WEIR_E_TIMEOUT;
   }
-  if (pool->waiting.n + pool->driving.n >=
+  if (weir__pool_waiters_locked(pool) >=
       weir__pool_settings(pool)->max_waiters) {
     pool->overloaded++;
     return WEIR_E_OVERLOADED;
@@ -444,11 +446,19 @@ int weir__dispatch_requeue_locked(struct weir__pool *pool,
   return rc;
 }
 
-/* Those in front of it in line, not counted beyond WEIR_DISPATCH_BEFORE_MAX. */
-static uint32_t count_before(const struct weir__waiter *w) {
+/* Those in front of it, in line and, if it is there, behind the line, not counted
+ * beyond WEIR_DISPATCH_BEFORE_MAX. */
+static uint32_t count_before(const struct weir__pool *pool,
+                             const struct weir__waiter *w) {
+  const struct weir__waiter *first = w->behind ? pool->waiting.first : NULL;
   uint32_t n = 0;
-  while (w->prev != NULL && n < WEIR_DISPATCH_BEFORE_MAX) {
-    w = w->prev;
+  for (const struct weir__waiter *at = w->prev;
+       at != NULL && n < WEIR_DISPATCH_BEFORE_MAX; at = at->prev) {
+    n++;
+  }
+  for (; first != NULL && first->since <= w->since &&
+         n < WEIR_DISPATCH_BEFORE_MAX;
+       first = first->next) {
     n++;
   }
   return n;
@@ -461,7 +471,7 @@ bool weir__dispatch_leave_locked(struct weir__pool *pool,
     return false;
   }
   const struct weir__waiter *trier = pool->waiting.trier;
-  w->before = count_before(w);
+  w->before = count_before(pool, w);
   weir__waiters_remove(&pool->waiting, w);
   /* Others may ask for it after the mutex is free: a cancellation, a timer. */
   weir__waiter_move(w, WEIR_WAITER_FAILED);

@@ -71,7 +71,8 @@ void weir__dispatch_try_locked(struct weir__pool *pool,
     WEIR_REQUIRES(pool->mu);
 
 /* After nodes have left the line: keeps the flags, and dispatches if one of them was
- * the trier there had been before (or NULL).  mu held. */
+ * the trier there had been before (or NULL), or if one has come into line from
+ * behind.  mu held. */
 void weir__dispatch_tried_locked(struct weir__pool *pool,
                                  const struct weir__waiter *trier,
                                  struct weir__wakes *wakes)
@@ -97,8 +98,7 @@ int weir__dispatch_requeue_locked(struct weir__pool *pool,
 
 /* Out of the line, if it still waits there: true, and `before` tells how many were
  * in front, WEIR_DISPATCH_BEFORE_MAX for so many or more.  What it was to try for
- * is the next one's: wakes may be NULL for a submitted node, which never tries.  mu
- * held. */
+ * is the next one's.  mu held. */
 #define WEIR_DISPATCH_BEFORE_MAX 100u
 bool weir__dispatch_leave_locked(struct weir__pool *pool,
                                  struct weir__waiter *w,

@@ -269,6 +269,20 @@ static int set_timeout(struct weir_error *err,
 
 /* ------------------------------------------------------------------ endings */
 
+/* What is over is the connect's own time, which is not part of the wait. */
+static void say_own_time(struct text *t,
+                         const struct weir__pool *pool,
+                         const struct weir__waiter *w,
+                         const struct weir_drv_hconn *session) {
+  uint64_t begun = session->slot->since;
+  if (weir__pool_settings(pool)->timeout_scope == WEIR_SCOPE_OVERALL) {
+    return;
+  }
+  SAY(t, ", which had %.2f s of its own after %.2f s in line",
+      seconds(weir__clock_now() - begun),
+      seconds(begun > w->since ? begun - w->since : 0));
+}
+
 void weir__explain_late(struct weir__pool *pool,
                         const struct weir__waiter *w,
                         struct weir_drv_hconn *session,
@@ -279,10 +293,10 @@ void weir__explain_late(struct weir__pool *pool,
   phase_text(session, phase, sizeof phase);
   uint64_t waited = weir__clock_now() - w->since;
   view_pool(pool, &v);
-  SAY(&t,
-      "timed out after %.2f s while opening a connection, in phase %s; pool "
-      "%.300s: ",
-      seconds(waited), phase, weir__key_text(pool->key, NULL));
+  SAY(&t, "timed out after %.2f s while opening a connection, in phase %s",
+      seconds(waited), phase);
+  say_own_time(&t, pool, w, session);
+  SAY(&t, "; pool %.300s: ", weir__key_text(pool->key, NULL));
   say_places(&t, &v);
   finish(
       &t, &v,
@@ -292,6 +306,19 @@ void weir__explain_late(struct weir__pool *pool,
           : "is the server reachable and answering? Connect Timeout sets the "
             "limit");
   (void)set_timeout(err, phase_number(phase), &t);
+  weir__error_class(err, WEIR_DRV_SCOPE_CONN, WEIR_DRV_K_TIMEOUT,
+                    WEIR_DRV_RETRY_OTHER);
+}
+
+void weir__explain_expired(struct weir_drv_hconn *session,
+                           struct weir_error *err) {
+  char phase[32];
+  phase_text(session, phase, sizeof phase);
+  (void)weir__error_set(
+      err, WEIR_E_TIMEOUT, phase_number(phase),
+      "the connect timed out after %.2f s, in phase %s; Connect Timeout sets "
+      "the limit",
+      seconds(weir__clock_now() - session->slot->since), phase);
   weir__error_class(err, WEIR_DRV_SCOPE_CONN, WEIR_DRV_K_TIMEOUT,
                     WEIR_DRV_RETRY_OTHER);
 }
@@ -329,7 +356,8 @@ static void tell_no_wait(const struct view *v, struct weir_error *err) {
   (void)set_timeout(err, WEIR_PHASE_QUEUE, &t);
 }
 
-static void tell_wait(const struct view *v,
+static void tell_wait(const struct weir__pool *pool,
+                      const struct view *v,
                       const struct weir__waiter *w,
                       struct weir_error *err) {
   struct text t = {.n = 0};
@@ -337,6 +365,9 @@ static void tell_wait(const struct view *v,
   SAY(&t, "timed out after %.2f s waiting for a connection: ", seconds(waited));
   say_places(&t, v);
   say_line(&t, v, w);
+  if (pool->policies.async->one_by_one && w->caller == NULL) {
+    SAY(&t, ", those that do not block one at a time (Pool Async=dispatcher)");
+  }
   finish(&t, v, advice(v, waited));
   (void)set_timeout(err, WEIR_PHASE_QUEUE, &t);
 }
@@ -352,7 +383,7 @@ int weir__explain_timeout(struct weir__pool *pool,
   if (w->deadline == w->since) {
     tell_no_wait(&v, err);
   } else {
-    tell_wait(&v, w, err);
+    tell_wait(pool, &v, w, err);
   }
   weir__error_class(err, WEIR_DRV_SCOPE_NONE, WEIR_DRV_K_TIMEOUT,
                     WEIR_DRV_RETRY_SAME);

@@ -31,6 +31,10 @@ void weir__explain_late(struct weir__pool *pool,
                         struct weir_drv_hconn *session,
                         struct weir_error *err);
 
+/* The same where no caller drove it. */
+void weir__explain_expired(struct weir_drv_hconn *session,
+                           struct weir_error *err);
+
 /* What the session is doing now: WEIR_PHASE_*.  Calls the driver. */
 int32_t weir__explain_phase(struct weir_drv_hconn *session);
 

@@ -84,32 +84,6 @@ static uint32_t tried(const struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
   return pool->waiting.trier != NULL && n == 0 ? 1 : n;
 }
 
-/* Connects that will serve whoever comes first: those begun for waiters who open
- * none themselves, and, for a while, those that lost the caller they were begun
- * for, or fill the pool.  One that hangs must not hold up those who could open a
- * good one. */
-static uint32_t covered(struct weir__pool *pool, uint64_t now)
-    WEIR_REQUIRES(pool->mu) {
-  uint32_t owned = pool->growth.n_owned;
-  uint32_t others = pool->n_connecting - pool->driving.n - owned;
-  return tried(pool) + (now < pool->unclaimed_until ? owned + others : owned);
-}
-
-/* What is under way or lent out will do for now: until when? */
-static void wait_and_see(struct weir__pool *pool, uint64_t now)
-    WEIR_REQUIRES(pool->mu) {
-  const struct weir__waiter *head = pool->waiting.first;
-  struct weir__outlook o = {.now = now,
-                            .head_since = head->since,
-                            .waiting = pool->waiting.n,
-                            .unclaimed = covered(pool, now)};
-  weir__growth_look_locked(pool,
-                           weir__forecast_next(&pool->growth.forecast, &o));
-  if (now < pool->unclaimed_until) {
-    weir__growth_look_locked(pool, pool->unclaimed_until);
-  }
-}
-
 /* To be opened by the reactor, for those who open none themselves. */
 static void plan_start(struct weir__pool *pool, struct weir__slot *slot)
     WEIR_REQUIRES(pool->mu) {
@@ -162,10 +136,11 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
   collect_samples(pool);
   while (pool->waiting.first != NULL && weir__wakes_room(wakes)) {
     uint32_t leased = pool->n_open - pool->n_connecting - pool->n_closing;
+    uint64_t at = WEIR_NEVER;
     struct weir__waiter *w =
-        pool->policies.growth->opener(pool, now, covered(pool, now), leased);
+        pool->policies.growth->opener(pool, now, tried(pool), leased, &at);
     if (w == NULL) {
-      wait_and_see(pool, now);
+      weir__growth_look_locked(pool, at);
       return;
     }
     bool full;

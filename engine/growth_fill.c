@@ -47,8 +47,7 @@ static struct weir__slot *take_for_min(struct weir__pool *pool, uint64_t now) {
 static void connect_error(struct weir_drv_hconn *session,
                           struct weir_error *err) {
   if (session->expired) {
-    weir__error_from_driver(err, &session->error, WEIR_E_TIMEOUT,
-                            WEIR_PHASE_CONNECT);
+    weir__explain_expired(session, err);
   } else {
     weir__explain_connect(session, err);
   }
@@ -79,17 +78,21 @@ static void note_filled(struct weir__pool *pool, bool good) {
 void weir__growth_rest_locked(struct weir__pool *pool) {
   const struct weir__settings *set = weir__pool_settings(pool);
   weir__growth_forgive_locked(pool);
-  if (!pool->closed && (set->min_pool_size | set->min_idle) != 0) {
-    rest(pool, CLEAR_PAUSE_NS);
-    weir__tend(pool); /* which sets the timer for its end */
+  if (pool->closed || (set->min_pool_size | set->min_idle) == 0) {
+    return;
   }
+  if (pool->policies.growth->pauses) {
+    rest(pool, CLEAR_PAUSE_NS);
+  } else {
+    pool->resting = false; /* whatever failed before */
+  }
+  weir__tend(pool); /* which sets the timer for the end of the pause */
 }
 
 static void fill_ended(struct weir_drv_hconn *session) {
   struct weir__pool *pool = session->pool;
   note_filled(pool, session->status == WEIR_DRV_DONE);
   weir__growth_opened(session);
-  weir__tend(pool);
 }
 
 static void begin_fill(struct weir_drv_hconn *session) {
@@ -139,9 +142,40 @@ static void begin_own(struct weir_drv_hconn *session) {
                   own_ended);
 }
 
+/* The first of those in line who open none themselves that no connect has been
+ * begun for yet; or NULL.  As a rule they come one by one. */
+static struct weir__waiter *next_to_open_for(const struct weir__pool *pool)
+    WEIR_REQUIRES(pool->mu) {
+  struct weir__waiter *w = pool->waiting.last;
+  if (w != NULL && w->caller == NULL && !w->opened_for &&
+      (w->prev == NULL || w->prev->opened_for)) {
+    return w;
+  }
+  w = pool->waiting.first;
+  while (w != NULL && (w->caller != NULL || w->opened_for)) {
+    w = w->next;
+  }
+  return w;
+}
+
+/* Connect Timeout Scope=per-phase: the wait is not over before the connect is that
+ * begins for it, once; that may end at its limit, and says then why. */
+static void prolong_wait(struct weir__pool *pool, uint64_t now)
+    WEIR_REQUIRES(pool->mu) {
+  bool overall = weir__pool_settings(pool)->timeout_scope == WEIR_SCOPE_OVERALL;
+  struct weir__waiter *w = overall ? NULL : next_to_open_for(pool);
+  if (w == NULL) {
+    return;
+  }
+  uint64_t until = weir__clock_add(weir__growth_limit(pool, now), 1);
+  w->opened_for = true;
+  w->deadline = until > w->deadline ? until : w->deadline;
+}
+
 /* The next place to be opened; *out_wanted: whether there is anybody left for it.
  * A return that came first, or a clear, may have made it needless. */
 static struct weir__slot *take_start(struct weir__pool *pool,
+                                     uint64_t now,
                                      bool *out_wanted) {
   struct weir__slot *slot = NULL;
   weir__mutex_lock(&pool->mu);
@@ -152,6 +186,9 @@ static struct weir__slot *take_start(struct weir__pool *pool,
     *out_wanted = weir__control_opens_locked(pool) &&
                   pool->waiting.n >= pool->growth.n_owned &&
                   weir__slot_flags(weir__load_seq_u64(&slot->word)) == 0;
+    if (*out_wanted) {
+      prolong_wait(pool, now);
+    }
   }
   weir__mutex_unlock(&pool->mu);
   return slot;
@@ -160,7 +197,7 @@ static struct weir__slot *take_start(struct weir__pool *pool,
 static void start_planned(struct weir__pool *pool, uint64_t now) {
   struct weir__slot *slot;
   bool wanted = false;
-  while ((slot = take_start(pool, &wanted)) != NULL) {
+  while ((slot = take_start(pool, now, &wanted)) != NULL) {
     struct weir_error err = {.struct_size = sizeof err};
     if (!wanted) {
       note_owned(pool);
@@ -179,7 +216,7 @@ static void start_planned(struct weir__pool *pool, uint64_t now) {
 static void rest_at_first(struct weir__pool *pool) {
   const struct weir__settings *set = weir__pool_settings(pool);
   weir__mutex_lock(&pool->mu);
-  if (!pool->growth.jittered) {
+  if (!pool->growth.jittered && pool->policies.growth->pauses) {
     pool->growth.jittered = true;
     if (set->min_pool_size != 0 && set->startup != WEIR_STARTUP_REQUIRE) {
       rest(pool, weir__random() % FIRST_JITTER_NS);
@@ -263,10 +300,12 @@ void weir__growth_opened(struct weir_drv_hconn *session) {
     weir__mutex_unlock(&pool->mu);
     if ((weir__slot_flags(word) & WEIR_SLOT_DOOMED) == 0 &&
         weir__publish(pool, slot, &word, NULL)) {
+      weir__tend(pool); /* one for Min Pool Size may have stood behind it */
       return;
     }
   } else {
     note_failure(session);
   }
   (void)weir__growth_retire(slot, &word);
+  weir__tend(pool);
 }

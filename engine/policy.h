@@ -41,16 +41,20 @@ struct weir__idle_policy {
 struct weir__growth_policy {
   const char *name;
   /* For whom one more connect should begin at `now`, if the limits allow it: a
-   * waiter in `waiting`, not the trier; NULL: what is under way or lent out will
-   * do.  covered: connects that will serve whoever comes first.  leased:
+   * waiter in `waiting`, not the trier.  For those who do not block it is enough
+   * that one of them is meant.  NULL: what is under way or lent out will do, and
+   * *out_at is when time alone may change that; WEIR_NEVER, as it is before.
+   * tried: idle connections that the first in line are about to take.  leased:
    * connections that are lent out. */
   struct weir__waiter *(*opener)(struct weir__pool *pool,
                                  uint64_t now,
-                                 uint32_t covered,
-                                 uint32_t leased);
+                                 uint32_t tried,
+                                 uint32_t leased,
+                                 uint64_t *out_at);
   uint32_t
       at_once; /* connects under way at once; UINT32_MAX: no limit of its own */
   uint32_t filling; /* of them, for Min Pool Size */
+  bool pauses; /* fills nothing for a moment after its opening, and a clear */
 };
 
 /* Pool Handoff: who gets a connection that comes back. */
@@ -139,6 +143,8 @@ extern const struct weir__idle_policy weir__idle_affinity;
 extern const struct weir__idle_policy weir__idle_lifo;
 extern const struct weir__idle_policy weir__idle_fifo;
 extern const struct weir__growth_policy weir__growth_adaptive;
+extern const struct weir__growth_policy weir__growth_serial;
+extern const struct weir__growth_policy weir__growth_parallel;
 extern const struct weir__handoff_policy weir__handoff_bounded;
 extern const struct weir__handoff_policy weir__handoff_direct;
 extern const struct weir__handoff_policy weir__handoff_queued;
@@ -150,5 +156,6 @@ extern const struct weir__failure_policy weir__failure_breaker;
 extern const struct weir__failure_policy weir__failure_all;
 extern const struct weir__failure_policy weir__failure_one;
 extern const struct weir__async_policy weir__async_queue;
+extern const struct weir__async_policy weir__async_dispatcher;
 
 #endif

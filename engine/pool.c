@@ -116,6 +116,9 @@ struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts) {
   pool->max_now = set->max_pool_size;
   pool->lazy = set->startup == WEIR_STARTUP_LAZY;
   pool->ordered = pool->policies.handoff->overtaking == WEIR_OVERTAKE_NEVER;
+  if (pool->policies.async->one_by_one) {
+    pool->waiting.behind = &pool->behind;
+  }
   pool->cloud = is_cloud(pool);
   weir__store_relaxed_u64(&pool->due, WEIR_NEVER);
   pool->fair_key = endpoint_hash(pool->key);
@@ -176,7 +179,7 @@ void weir__pool_shut(struct weir__pool *pool) {
     fail_list(&pool->driving, &wakes);
     weir__growth_halt_locked(pool);
     weir__dispatch_flag_locked(pool);
-    more = pool->waiting.n + pool->driving.n != 0;
+    more = weir__pool_waiters_locked(pool) != 0;
     weir__mutex_unlock(&pool->mu);
     weir__wakes_flush(&wakes, NULL);
     WEIR_POINT("shut.batch.locked", pool);
@@ -317,7 +320,7 @@ void weir__pool_stats(struct weir__pool *pool, struct weir_pool_stats *out) {
   struct weir__pool_census census;
   weir__mutex_lock(&pool->mu);
   weir__pool_count(pool, &census);
-  out->waiters = pool->waiting.n + pool->driving.n;
+  out->waiters = weir__pool_waiters_locked(pool);
   out->connects_begun = pool->connects_begun;
   out->connects_ok = pool->connects_ok;
   out->connects_failed = pool->connects_failed;

@@ -132,6 +132,7 @@ struct weir__pool {
   struct weir__mutex mu;        /* rank POOL */
   struct weir__waiters waiting; /* all below guarded by mu unless said */
   struct weir__waiters driving;
+  struct weir__waiters behind; /* Pool Async=dispatcher: waiter.h */
   _Atomic uint64_t due;      /* since when releases hand over: dispatch.h; read
                          * without mu by who has seen WAITERS */
   struct weir__bits empties; /* slots made and EMPTY */
@@ -262,6 +263,12 @@ static inline struct weir__slot *weir__pool_slot(const struct weir__pool *pool,
  * or too many.  mu held. */
 uint32_t weir__pool_extend_locked(struct weir__pool *pool)
     WEIR_REQUIRES(pool->mu);
+
+/* Acquires that wait, however they do.  mu held. */
+static inline uint32_t weir__pool_waiters_locked(
+    const struct weir__pool *pool) {
+  return weir__waiters_all(&pool->waiting) + pool->driving.n;
+}
 
 /* Sets max_now after Max Pool Size has changed, and SURPLUS.  mu held. */
 void weir__pool_limit_locked(struct weir__pool *pool) WEIR_REQUIRES(pool->mu);

@@ -64,6 +64,7 @@ void weir__shed_head_locked(struct weir__pool *pool,
         return;
       }
       refuse(pool, w, wakes);
+      next = pool->waiting.first; /* another may have come in from behind */
     }
     w = next;
   }
@@ -96,18 +97,19 @@ void weir__shed_served_locked(struct weir__pool *pool,
   }
 }
 
-/* The whole line, because one who waits for ever may be its head.  Returns when the
- * next is due; one that is due and may stay is looked at again after its limit.
- * Those whose time-out has passed find out by themselves: looking at one of 20 us
- * again and again would keep the reactor from it. */
-static uint64_t scan(struct weir__pool *pool,
-                     uint64_t now,
-                     struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
+/* Returns when the next of the list is due, or `next_look` if that is sooner; one
+ * that is due and may stay is looked at again after its limit.  Those whose time-out
+ * has passed find out by themselves: looking at one of 20 us again and again would
+ * keep the reactor from it. */
+static uint64_t scan_list(struct weir__pool *pool,
+                          struct weir__waiter *first,
+                          uint64_t now,
+                          uint64_t next_look,
+                          struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
   const struct weir__codel *codel = &pool->shed->codel;
   bool full = is_full(pool);
-  uint64_t next_look = WEIR_NEVER;
   uint32_t refused = 0;
-  for (struct weir__waiter *w = pool->waiting.first; w != NULL;) {
+  for (struct weir__waiter *w = first; w != NULL;) {
     struct weir__waiter *next = w->next;
     uint64_t span = span_of(w);
     uint64_t at = weir__codel_stuck_at(codel, w->since, span);
@@ -126,6 +128,15 @@ static uint64_t scan(struct weir__pool *pool,
     w = next;
   }
   return next_look;
+}
+
+/* The whole line, because one who waits for ever may be its head.  First those
+ * behind it: who comes in from there has been looked at. */
+static uint64_t scan(struct weir__pool *pool,
+                     uint64_t now,
+                     struct weir__wakes *wakes) WEIR_REQUIRES(pool->mu) {
+  uint64_t at = scan_list(pool, pool->behind.first, now, WEIR_NEVER, wakes);
+  return scan_list(pool, pool->waiting.first, now, at, wakes);
 }
 
 uint64_t weir__shed_stuck(struct weir__pool *pool) {

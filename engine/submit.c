@@ -77,6 +77,7 @@ void weir__submit_decided(struct weir__waiter *w) {
 static void look_at_time(struct weir__entry *e) {
   struct weir__pool *pool = e->pool;
   struct weir_error err = {.struct_size = sizeof err};
+  struct weir__wakes wakes = {.n_asleep = 0};
   uint64_t deadline = WEIR_NEVER;
   bool late = false;
   WEIR_POINT("submit.time", e);
@@ -84,10 +85,11 @@ static void look_at_time(struct weir__entry *e) {
   if (weir__waiter_state(&e->waiter) == WEIR_WAITER_WAITING) {
     deadline = e->waiter.deadline;
     late = weir__clock_now() >= deadline &&
-           weir__dispatch_leave_locked(pool, &e->waiter, NULL);
+           weir__dispatch_leave_locked(pool, &e->waiter, &wakes);
     pool->timeouts += late;
   }
   weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, NULL);
   if (late) {
     (void)weir__explain_timeout(pool, &e->waiter, &err);
     weir__queue_post(e, err.code, 0, &err);
@@ -104,7 +106,7 @@ static void requeue(struct weir__entry *e) {
   weir__mutex_lock(&pool->mu);
   int rc = weir__dispatch_requeue_locked(pool, &e->waiter, &wakes);
   if (rc == 0 && e->cancelled &&
-      weir__dispatch_leave_locked(pool, &e->waiter, NULL)) {
+      weir__dispatch_leave_locked(pool, &e->waiter, &wakes)) {
     pool->cancelled++;
     rc = WEIR_E_CANCELLED;
   }
@@ -170,6 +172,7 @@ static int enqueue(struct weir__entry *e, const struct weir__caller *self) {
   struct weir__wakes wakes = {.n_asleep = 0};
   weir__mutex_lock(&pool->mu);
   e->cancelled = false;
+  w->opened_for = false;
   int rc = weir__dispatch_enqueue_locked(pool, w, &wakes);
   if (rc == 0 && weir__waiter_state(w) == WEIR_WAITER_WAITING &&
       w->deadline != WEIR_NEVER) {
@@ -232,11 +235,13 @@ int weir__submit_acquire(struct weir__pool *pool,
 
 static void cancel_acquire(struct weir__entry *e) {
   struct weir__pool *pool = e->pool;
+  struct weir__wakes wakes = {.n_asleep = 0};
   weir__mutex_lock(&pool->mu);
-  bool left = weir__dispatch_leave_locked(pool, &e->waiter, NULL);
+  bool left = weir__dispatch_leave_locked(pool, &e->waiter, &wakes);
   pool->cancelled += left;
   e->cancelled = true;
   weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, NULL);
   if (left) {
     weir__queue_post(e, WEIR_E_CANCELLED, 0, NULL);
   }
@@ -263,16 +268,17 @@ int weir__submit_cancel_op(uint64_t op) {
 
 void weir__submit_fail_one(struct weir__pool *pool,
                            const struct weir_error *err) {
+  struct weir__wakes wakes = {.n_asleep = 0};
   struct weir__waiter *w = NULL;
   weir__mutex_lock(&pool->mu);
   /* The others are enough for the others. */
-  uint32_t others = pool->n_connecting - pool->driving.n - 1;
-  if (pool->waiting.n_submitted > others) {
+  if (pool->waiting.n_submitted > pool->growth.n_owned) {
     for (w = pool->waiting.first; w->caller != NULL; w = w->next) {
     }
-    (void)weir__dispatch_leave_locked(pool, w, NULL);
+    (void)weir__dispatch_leave_locked(pool, w, &wakes);
   }
   weir__mutex_unlock(&pool->mu);
+  weir__wakes_flush(&wakes, NULL);
   if (w != NULL) {
     weir__queue_post(entry_of(w), err->code, 0, err);
   }

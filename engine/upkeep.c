@@ -30,7 +30,7 @@ static void count_places(struct weir__look *l) {
   }
   weir__mutex_lock(&l->pool->mu);
   /* In a pool that is paused they do not wait for a connection. */
-  l->waiting = l->pool->paused ? 0 : l->pool->waiting.n + l->pool->driving.n;
+  l->waiting = l->pool->paused ? 0 : weir__pool_waiters_locked(l->pool);
   l->fell = l->pool->fell;
   l->pool->fell = false;
   weir__mutex_unlock(&l->pool->mu);

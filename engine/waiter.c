@@ -1,42 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "waiter.h"
 
-#include <stddef.h>
-
 #include "engine.h"
 #include "submit.h"
 #include "sys/assert.h"
 #include "sys/clock.h"
 #include "sys/point.h"
 
-void weir__waiters_push(struct weir__waiters *list, struct weir__waiter *w) {
-  w->next = NULL;
-  w->prev = list->last;
-  if (list->last == NULL) {
+/* Between two neighbours; NULL: at an end. */
+static void link_between(struct weir__waiters *list,
+                         struct weir__waiter *before,
+                         struct weir__waiter *w,
+                         struct weir__waiter *after) {
+  w->prev = before;
+  w->next = after;
+  if (before == NULL) {
     list->first = w;
   } else {
-    list->last->next = w;
+    before->next = w;
   }
-  list->last = w;
-  list->n++;
-  list->n_submitted += w->caller == NULL;
-}
-
-void weir__waiters_push_front(struct weir__waiters *list,
-                              struct weir__waiter *w) {
-  w->prev = NULL;
-  w->next = list->first;
-  if (list->first == NULL) {
+  if (after == NULL) {
     list->last = w;
   } else {
-    list->first->prev = w;
+    after->prev = w;
   }
-  list->first = w;
   list->n++;
   list->n_submitted += w->caller == NULL;
 }
 
-void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w) {
+static void unlink_from(struct weir__waiters *list, struct weir__waiter *w) {
   WEIR_ASSERT(list->n > 0);
   if (w->prev == NULL) {
     list->first = w->next;
@@ -50,7 +42,89 @@ void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w) {
   }
   list->n--;
   list->n_submitted -= w->caller == NULL;
+}
+
+/* By its time of coming.  first: before those of the same time. */
+static void insert(struct weir__waiters *list,
+                   struct weir__waiter *w,
+                   bool first) {
+  struct weir__waiter *before = NULL;
+  struct weir__waiter *after = list->first;
+  while (after != NULL &&
+         (after->since < w->since || (!first && after->since == w->since))) {
+    before = after;
+    after = after->next;
+  }
+  link_between(list, before, w, after);
+}
+
+void weir__waiters_restore(struct weir__waiters *list, struct weir__waiter *w) {
+  insert(list, w, true);
+}
+
+/* -------------------------------------------- one submitted node at a time */
+
+/* The submitted one that is in line, if no other may be beside it; or NULL. */
+static struct weir__waiter *one_in_line(const struct weir__waiters *list) {
+  struct weir__waiter *w = list->first;
+  if (list->behind == NULL || list->n_submitted == 0) {
+    return NULL;
+  }
+  while (w->caller != NULL) {
+    w = w->next;
+  }
+  return w;
+}
+
+/* One that has been in line: in front of those that came with it. */
+static void put_back(struct weir__waiters *list, struct weir__waiter *w) {
+  w->behind = true;
+  insert(list->behind, w, true);
+}
+
+static void move_up(struct weir__waiters *list) {
+  struct weir__waiter *w = list->behind == NULL ? NULL : list->behind->first;
+  if (w == NULL || list->n_submitted != 0) {
+    return;
+  }
+  unlink_from(list->behind, w);
+  w->behind = false;
+  insert(list, w, false);
+  list->moved_up = true;
+}
+
+void weir__waiters_push(struct weir__waiters *list, struct weir__waiter *w) {
+  if (w->caller == NULL && list->behind != NULL && list->n_submitted != 0) {
+    w->behind = true;
+    link_between(list->behind, list->behind->last, w, NULL);
+  } else {
+    link_between(list, list->last, w, NULL);
+  }
+}
+
+void weir__waiters_push_front(struct weir__waiters *list,
+                              struct weir__waiter *w) {
+  struct weir__waiter *other = w->caller == NULL ? one_in_line(list) : NULL;
+  if (other != NULL && other->since < w->since) {
+    put_back(list, w);
+    return;
+  }
+  if (other != NULL) {
+    unlink_from(list, other);
+    put_back(list, other);
+  }
+  link_between(list, NULL, w, list->first);
+}
+
+void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w) {
+  if (w->behind) {
+    unlink_from(list->behind, w);
+    w->behind = false;
+    return;
+  }
+  unlink_from(list, w);
   list->trier = list->trier == w ? NULL : list->trier;
+  move_up(list);
 }
 
 static void note_submitted(struct weir__wakes *wakes, struct weir__waiter *w) {
@@ -61,27 +135,6 @@ static void note_submitted(struct weir__wakes *wakes, struct weir__waiter *w) {
     wakes->last_submitted->next = w;
   }
   wakes->last_submitted = w;
-}
-
-void weir__waiters_restore(struct weir__waiters *list, struct weir__waiter *w) {
-  struct weir__waiter *before = NULL;
-  struct weir__waiter *after = list->first;
-  while (after != NULL && after->since < w->since) {
-    before = after;
-    after = after->next;
-  }
-  if (before == NULL) {
-    weir__waiters_push_front(list, w);
-  } else if (after == NULL) {
-    weir__waiters_push(list, w);
-  } else {
-    w->prev = before;
-    w->next = after;
-    before->next = w;
-    after->prev = w;
-    list->n++;
-    list->n_submitted += w->caller == NULL;
-  }
 }
 
 static bool may_move(enum weir__waiter_state from, enum weir__waiter_state to) {

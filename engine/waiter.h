@@ -13,6 +13,12 @@
  * take it: the trier, one at a time in each pool (dispatch.h).  It keeps its place
  * until it has one.
  *
+ * With Pool Async=dispatcher at most one submitted node is in `waiting`, the oldest
+ * of them.  The others are behind it, in a list of its own, in the order of their
+ * coming.  Nobody need know: whatever takes one out of `waiting` has the next come
+ * in, because weir__waiters_remove() does; and one that is behind leaves by the same
+ * call.
+ *
  * A submitted node (no caller) is not gone before its completion has been posted,
  * and nobody but the one who decided it posts: so the nodes themselves are noted,
  * in a list by their `next`, and posted after the mutex is free. */
@@ -20,6 +26,7 @@
 #define WEIR_WAITER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "caller.h"
@@ -50,6 +57,8 @@ struct weir__waiter {
   uint64_t granted_word;
   uint64_t waited; /* until it was granted, as the pool's sums have it */
   uint32_t before; /* that were in front when it gave up: dispatch.c */
+  bool behind;     /* in line behind another: Pool Async=dispatcher */
+  bool opened_for; /* a connect was begun for one that opens none itself */
 };
 
 struct weir__waiters {
@@ -58,16 +67,31 @@ struct weir__waiters {
   uint32_t n;
   uint32_t n_submitted;       /* of them, those without a caller */
   struct weir__waiter *trier; /* the one that is TRYING, or NULL */
+  struct weir__waiters
+      *behind;   /* its submitted nodes but one; NULL: none are */
+  bool moved_up; /* one has come from behind since the last dispatch */
 };
 
+/* All that is in a list, or behind it. */
+static inline uint32_t weir__waiters_all(const struct weir__waiters *list) {
+  return list->n + (list->behind == NULL ? 0 : list->behind->n);
+}
+
+/* At the end of the line; a submitted one behind it if another is in line. */
 void weir__waiters_push(struct weir__waiters *list, struct weir__waiter *w);
+
+/* In front of all; another submitted one goes back behind the line for it, unless
+ * it is the older one. */
 void weir__waiters_push_front(struct weir__waiters *list,
                               struct weir__waiter *w);
-/* Whoever removes the trier dispatches before the mutex is free, or as soon as it
- * has been: the connection that it was to look for is still there. */
+
+/* From the line or from behind it, wherever it is; in the former case the first
+ * from behind comes into line, where its time of coming puts it.  Whoever removes
+ * the trier, or has one move up, dispatches before the mutex is free, or as soon as
+ * it has been: what it is to look for may be there. */
 void weir__waiters_remove(struct weir__waiters *list, struct weir__waiter *w);
 
-/* Puts it where it was: before those who came later. */
+/* Puts it where it was: before those who came later.  Not a submitted one. */
 void weir__waiters_restore(struct weir__waiters *list, struct weir__waiter *w);
 
 #define WEIR_WAKES_MAX 32u

@@ -24,5 +24,7 @@ struct weir__waiter *weir__handoff_waiting(struct weir__pool *pool,
 struct weir__waiter *weir__handoff_openers_last(struct weir__pool *pool,
                                                 uint64_t now) {
   struct weir__waiter *w = weir__handoff_first(&pool->waiting, now);
-  return w != NULL ? w : weir__handoff_first(&pool->driving, now);
+  bool overall = weir__pool_settings(pool)->timeout_scope == WEIR_SCOPE_OVERALL;
+  /* Who opens has the connect's own time else, whatever was left of the wait. */
+  return w != NULL ? w : weir__handoff_first(&pool->driving, overall ? now : 0);
 }

@@ -35,8 +35,8 @@ static const struct weir__idle_policy *const idle[] = {
 
 static const struct weir__growth_policy *const growth[] = {
     [WEIR_GROWTH_ADAPTIVE] = &weir__growth_adaptive,
-    [WEIR_GROWTH_SERIAL] = &weir__growth_adaptive,
-    [WEIR_GROWTH_PARALLEL] = &weir__growth_adaptive,
+    [WEIR_GROWTH_SERIAL] = &weir__growth_serial,
+    [WEIR_GROWTH_PARALLEL] = &weir__growth_parallel,
 };
 
 static const struct weir__handoff_policy *const handoff[] = {
@@ -60,7 +60,7 @@ static const struct weir__failure_policy *const failure[] = {
 
 static const struct weir__async_policy *const async[] = {
     [WEIR_ASYNC_QUEUE] = &weir__async_queue,
-    [WEIR_ASYNC_DISPATCHER] = &weir__async_queue,
+    [WEIR_ASYNC_DISPATCHER] = &weir__async_dispatcher,
 };
 
 struct weir__policies weir__policies_of(const struct weir__settings *set) {

@@ -395,7 +395,7 @@ static uint8_t about_to_take(const struct run *r) {
   return n == 0 ? 1 : n;
 }
 
-/* growth.c: covered(). */
+/* growth_adaptive.c: covered(). */
 static bool is_enough(const struct run *r) {
   const struct pool *p = r->p;
   uint8_t others =
