@@ -42,7 +42,7 @@ column() {
 defaults() {
   presets legacy | cut -d= -f1 | while read -r key; do
     awk -F ' *[|] *' -v key="$key" \
-      '$2 == key { sub(/ \(.* under .*/, "", $4); print $2 "=" $4; exit }' engine/README.md
+      'NF >= 8 && $2 == key { sub(/ \(.* under .*/, "", $4); print $2 "=" $4; exit }' engine/README.md
   done
 }
 

@@ -149,6 +149,35 @@ Test(live,
   }
 }
 
+/* The first opener finds a dead connection and opens another, which hangs: nobody
+ * opens beside it, though there is room. */
+Test(live,
+     behaviour_337_a_second_opener_times_out_behind_one_that_hangs,
+     .timeout = 10) {
+  struct acquirer a[3];
+  pool = preset_open(&f, LEGACY,
+                     "Max Pool Size=3;Mock Idle Watch=false;Connect "
+                     "Timeout=60;Mock Script Text='connect 2: hang'");
+  (void)one_use(pool);
+  cr_assert_eq(f.mock->kill_idle(f.drv, 1), 1);
+  fixture_advance(&f, S); /* longer than Probe Window */
+  acquirer_start(&a[0], pool, WEIR_TIMEOUT_POOL);
+  AWAIT_COUNT(&f, hung, 1);
+  acquirer_start(&a[1], pool, 2 * FIXTURE_S);
+  acquirer_settle(&a[1], 1);
+  acquirer_start(&a[2], pool, WEIR_TIMEOUT_NEVER);
+  acquirer_settle(&a[2], 2);
+  fixture_advance(&f, 2 * S);
+  cr_assert_eq(acquirer_join(&a[1]), WEIR_E_TIMEOUT);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 2);
+  cr_assert_eq(fixture_stats(pool).waiters, 2);
+  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  cr_assert_eq(acquirer_join(&a[0]), WEIR_OK);
+  cr_assert_eq(acquirer_join(&a[2]), WEIR_OK);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 3);
+  fixture_close(&f);
+}
+
 #define THREADS 10u
 
 /* All at once; what thread `bad` has is thrown away. */
