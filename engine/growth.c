@@ -181,6 +181,7 @@ bool weir__growth_below_min(struct weir__pool *pool) {
 static bool uses_unit(struct weir__pool *pool) WEIR_REQUIRES(pool->mu) {
   struct weir__growth *g = &pool->growth;
   return weir__control_opens_locked(pool) &&
+         pool->policies.failure->blocked_ns(pool, weir__clock_now()) == 0 &&
          (pool->waiting.n != 0
               ? g->wants
               : g->barred == NULL && weir__growth_below_min(pool));

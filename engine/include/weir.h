@@ -389,7 +389,8 @@ WEIR_API int32_t weir_pool_close(weir_h pool);
 /* Retires every connection opened before this call: idle ones now, leased ones
  * when they come back, those being opened as soon as they are open.  An acquire
  * that begins after this call returned gets none of them.  Waiters keep their
- * place.  For 1 s nothing is opened for Min Pool Size.  The sessions end in the
+ * place.  Failed connects are forgotten.  For 1 s nothing is opened for Min Pool
+ * Size.  The sessions end in the
  * background; with no lease out, the server has none left when weir_pool_stats()
  * shows closing = 0 and connecting = 0, so that a database can be dropped then.
  * Returns WEIR_OK or WEIR_E_HANDLE.  Does not block. */
@@ -534,7 +535,8 @@ WEIR_API int32_t weir_pool_resize(weir_h pool,
  * changeable in `weirctl help settings`.  Each acts on what is done from then on;
  * an expiry that a connection has been given stays.  The pool's key stays what it
  * was, so two pools can come to have equal settings.  Those who wait keep their
- * places, also when Max Waiters becomes less, and their time-outs.  Returns
+ * places, also when Max Waiters becomes less, and their time-outs.  Failed connects
+ * are forgotten: the next may begin at once.  Returns
  * WEIR_E_ARG (*err names the setting), WEIR_E_UNSUPPORTED (it is not built yet),
  * WEIR_E_HANDLE, WEIR_E_NOMEM, WEIR_E_CLOSED; WEIR_E_SPACE when calls that began
  * before are still inside the library and 1,024 changes were made meanwhile.  Does
@@ -598,7 +600,8 @@ WEIR_API int32_t weir_engine_advice(weir_h engine,
  * first served among callers that wait (engine/README.md: Pool Handoff).
  * Returns WEIR_E_TIMEOUT (*err tells in one sentence what the connections are
  * doing and for how long, how many callers wait, and the last connect error),
- * WEIR_E_FAIL (this caller's connect failed: *err says in which phase),
+ * WEIR_E_FAIL (this caller's connect failed: *err says in which phase; or one of
+ * the pool's did before, and none begins for err->retry_after_ms: Pool Failure),
  * WEIR_E_DOWN (the endpoint is down and Pool Blocking Period is always, or
  * Startup=require has yet to open one), WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max
  * Waiters, Queue Policy), WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM, WEIR_E_SPACE.

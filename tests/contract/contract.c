@@ -156,7 +156,8 @@ static void *acquire(void *arg) {
   struct contract_caller *caller = arg;
   caller->rc = weir_acquire(caller->pool, caller->timeout_ns, &caller->lease,
                             &caller->err);
-  caller->ended = weir__clock_now();
+  /* Otherwise the engine, and its clock, may have ended. */
+  caller->ended = caller->rc == WEIR_E_TIMEOUT ? weir__clock_now() : 0;
   atomic_store(&caller->back, 1);
   return NULL;
 }

@@ -90,7 +90,7 @@ struct contract_caller {
   int rc;
   weir_h lease;
   struct weir_error err;
-  uint64_t ended; /* the engine's time when it came back */
+  uint64_t ended; /* the engine's time when it timed out; else 0 */
   _Atomic uint32_t back;
 };
 

@@ -184,3 +184,23 @@ Test(failure_all, refuses_nobody_in_a_pool_that_is_paused, .timeout = 10) {
   }
   fixture_close(&f);
 }
+
+/* Pool Async=dispatcher: those who are not in line yet would be told next. */
+Test(failure_all, fails_those_behind_the_first_submitted, .timeout = 10) {
+  open_with("connect 1: hang, " DOWN,
+            "Pool Async=dispatcher;Pool Growth=serial;Max Concurrent "
+            "Connects=1");
+  weir_h queue = queue_of(&f, 4);
+  for (uint64_t i = 1; i <= 4; i++) {
+    (void)submit_waiting(&f, pool, WEIR_TIMEOUT_NEVER, queue, i);
+  }
+  AWAIT_COUNT(&f, hung, 1);
+  (void)f.mock->release_hung(f.drv, 0);
+  for (uint64_t i = 1; i <= 4; i++) {
+    (void)take_one(&f, queue, i, WEIR_E_FAIL);
+  }
+  fixture_sync(&f);
+  cr_assert_eq(fixture_counts(&f).calls[MOCK_CONNECT], 1);
+  cr_assert_eq(fixture_stats(pool).waiters, 0);
+  fixture_close(&f);
+}

@@ -335,6 +335,32 @@ Test(period, takes_part_in_the_budget, .timeout = 20) {
   }
 }
 
+/* A unit that comes back is not kept for one who may not use it. */
+Test(period, leaves_its_place_in_the_ring_to_others, .timeout = 20) {
+  open_with("one", "connect 1: hang, " DOWN "; connect 2: hang",
+            "Endpoint Max Connections=2");
+  weir_h direct = fixture_pool(&f, "Endpoint Max Connections=2");
+  weir_h held = fixture_acquire(&f, direct);
+  for (unsigned i = 0; i < 3; i++) { /* one opens, the others want a unit */
+    acquirer_start(&many[i], pool, WEIR_TIMEOUT_NEVER);
+    AWAIT_STAT(pool, waiters, i + 1);
+  }
+  AWAIT_COUNT(&f, hung, 1);
+  fixture_sync(&f);
+  acquirer_start(&many[3], direct, WEIR_TIMEOUT_NEVER);
+  AWAIT_STAT(direct, waiters, 1);
+  fixture_sync(&f);
+  (void)f.mock->release_hung(f.drv, 0);
+  cr_assert_eq(acquirer_join(&many[3]), WEIR_OK);
+  cr_assert_eq(acquirer_join(&many[0]), WEIR_E_FAIL);
+  cr_assert_eq(acquirer_join(&many[1]), WEIR_E_FAIL);
+  cr_assert_eq(weir_release(held), WEIR_OK);
+  cr_assert_eq(weir_release(many[3].lease), WEIR_OK);
+  cr_assert_eq(weir_pool_close(pool), WEIR_OK);
+  cr_assert_eq(acquirer_join(&many[2]), WEIR_E_CLOSED);
+  fixture_close(&f);
+}
+
 /* Clear On Failover clears, and does not end the period that begins. */
 Test(period, outlives_the_clear_of_a_wrong_role, .timeout = 20) {
   EACH_POLICY(p) {
