@@ -596,8 +596,10 @@ WEIR_API int32_t weir_engine_advice(weir_h engine,
 
 /* Gets a connection, waiting at most timeout_ns for an idle one or a new one;
  * WEIR_TIMEOUT_POOL is the pool's Connect Timeout.  0 takes an idle connection
- * or none: it opens nothing, so on a new pool it always fails.  First come,
- * first served among callers that wait (engine/README.md: Pool Handoff).
+ * or none: it opens nothing, so on a new pool it always fails.  With Connect
+ * Timeout Scope=per-phase timeout_ns is for the wait, and a connect that has begun
+ * may take a whole Connect Timeout besides.  First come, first served among
+ * callers that wait (engine/README.md: Pool Handoff).
  * Returns WEIR_E_TIMEOUT (*err tells in one sentence what the connections are
  * doing and for how long, how many callers wait, and the last connect error),
  * WEIR_E_FAIL (this caller's connect failed: *err says in which phase; or one of
@@ -606,7 +608,7 @@ WEIR_API int32_t weir_engine_advice(weir_h engine,
  * Startup=require has yet to open one), WEIR_E_CLOSED, WEIR_E_OVERLOADED (Max
  * Waiters, Queue Policy), WEIR_E_HANDLE, WEIR_E_ARG, WEIR_E_NOMEM, WEIR_E_SPACE.
  * Owns: *out_lease until weir_release() or weir_discard().
- * Blocks: up to timeout_ns. */
+ * Blocks: up to timeout_ns; per phase a Connect Timeout more. */
 WEIR_API int32_t weir_acquire(weir_h pool,
                               int64_t timeout_ns,
                               weir_h *out_lease,
@@ -920,8 +922,9 @@ WEIR_API int32_t weir_queue_wake(weir_h queue);
 
 /* weir_acquire() that does not wait.  WEIR_OK: *out_lease is there, an idle
  * connection.  WEIR_PENDING: *out_op (optional) may be cancelled; the completion
- * brings the lease.  Waits in the same line as blocking callers; what has to be
- * opened is opened by the reactor.  With timeout_ns 0 it never waits.  Another
+ * brings the lease.  Waits in the same line as blocking callers, or with Pool
+ * Async=dispatcher behind the one that does; what has to be opened is opened by
+ * the reactor.  With timeout_ns 0 it never waits.  Another
  * thread may take the completion before this has returned.  Returns what
  * weir_acquire() does, and WEIR_E_BUSY (the queue is full: take completions
  * first); WEIR_E_ARG if the queue is of another engine. */
