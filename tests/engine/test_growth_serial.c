@@ -201,3 +201,17 @@ Test(growth_serial, fills_at_once_after_a_clear, .timeout = 10) {
   AWAIT_STAT(pool, idle, 2);
   fixture_close(&f);
 }
+
+/* One that a caller keeps has had the permit, too. */
+Test(growth_serial, fills_behind_a_connect_of_a_caller, .timeout = 10) {
+  open_with("connect: hang", "Min Pool Size=3;Startup=lazy");
+  line_up(0, 1, WEIR_TIMEOUT_NEVER);
+  end_one_connect();
+  cr_assert_eq(acquirer_join(&many[0]), WEIR_OK);
+  end_one_connect();
+  AWAIT_STAT(pool, idle, 1);
+  end_one_connect();
+  AWAIT_STAT(pool, idle, 2);
+  cr_assert_eq(fixture_counts(&f).connects_max, 1);
+  fixture_close(&f);
+}

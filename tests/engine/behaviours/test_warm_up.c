@@ -132,12 +132,13 @@ Test(warm_up, behaviour_141_and_the_next_caller_fails_at_once, .timeout = 10) {
   }
 }
 
-/* A caller's failure began it. */
+/* A caller's failure began it; one permit, that the fill is not beside its connect. */
 Test(warm_up, behaviour_142_in_a_period_the_fill_opens_nothing, .timeout = 10) {
   EACH_PRESET(i) {
     weir_h lease = 0;
-    open_pool(i, "Min Pool Size=2;Startup=lazy;Mock Script Text=\"connect 1: "
-                 "fail endpoint network 'nobody home'\"");
+    open_pool(i, "Min Pool Size=2;Startup=lazy;Max Concurrent Connects=1;"
+                 "Mock Script Text=\"connect 1: fail endpoint network "
+                 "'nobody home'\"");
     cr_assert_eq(weir_acquire(pool, WEIR_TIMEOUT_NEVER, &lease, &f.err),
                  WEIR_E_FAIL);
     cr_assert_eq(begun(), 1);
