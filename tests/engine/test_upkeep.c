@@ -147,10 +147,10 @@ Test(sweep, has_a_period_drawn_once_for_a_pool, .timeout = 10) {
     grow_to(2);
     give_back(0, 2);
     virtual_clock_random(round);
-    advance(180 * SECOND);
-    advance(200 * SECOND - 3);
+    advance(190 * SECOND - 2);
+    advance(190 * SECOND - 1);
     cr_assert_eq(idle(), 2, "round %u", round);
-    advance(191 * SECOND);
+    advance(1);
     cr_assert_eq(idle(), 0, "round %u", round);
   }
   fixture_close(&f);
