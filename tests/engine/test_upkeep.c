@@ -45,9 +45,10 @@ static void open_with(const char *settings, unsigned n) {
   give_back(0, n);
 }
 
-/* Until nothing is closing any more. */
+/* Until nothing is pinged or closing any more. */
 static void settle(void) {
   fixture_sync(&f);
+  AWAIT_STAT(pool, reserved, 0);
   AWAIT_STAT(pool, closing, 0);
 }
 
@@ -96,9 +97,8 @@ Test(sweep, closes_what_was_not_used_since_the_one_before, .timeout = 10) {
   open_with(SWEEP "Pool Idle Order=affinity", 6);
   advance(PERIOD - 6);
   cr_assert_eq(idle(), 6, "none is old at the first");
-  advance(SECOND);
-  (void)use_one();
-  advance(PERIOD - SECOND - 1);
+  (void)use_one(); /* right after it: of the next generation */
+  advance(PERIOD - 1);
   cr_assert_eq(idle(), 6);
   advance(1);
   cr_assert_eq(idle(), 1, "the one that was used is young");
@@ -147,10 +147,10 @@ Test(sweep, has_a_period_drawn_once_for_a_pool, .timeout = 10) {
     grow_to(2);
     give_back(0, 2);
     virtual_clock_random(round);
-    advance(2 * 190 * SECOND - 200 * SECOND);
-    advance(200 * SECOND - 3);
+    advance(190 * SECOND - 2);
+    advance(190 * SECOND - 1);
     cr_assert_eq(idle(), 2, "round %u", round);
-    advance(191 * SECOND);
+    advance(1);
     cr_assert_eq(idle(), 0, "round %u", round);
   }
   fixture_close(&f);

@@ -137,8 +137,8 @@ Test(counters,
 
 /* ----------------------------------------------------------- many threads */
 
-#define WORKERS 8u
-#define USES    50u
+#define WORKERS UINT64_C(8)
+#define USES    UINT64_C(50)
 
 static void *work(void *arg) {
   for (unsigned i = 0; i < USES; i++) {

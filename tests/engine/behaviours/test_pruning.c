@@ -42,9 +42,16 @@ static void fill(unsigned n) {
   release(0, n);
 }
 
+/* Also where nobody but this thread runs the loop. */
+static void settle(void) {
+  do {
+    fixture_sync(&f);
+  } while (fixture_stats(pool).closing != 0);
+}
+
 static void advance(uint64_t ns) {
   fixture_advance(&f, ns);
-  AWAIT_STAT(pool, closing, 0);
+  settle();
 }
 
 static void samples(unsigned n) {
@@ -72,7 +79,9 @@ static uint64_t closed(void) {
 
 /* ------------------------------------------------------------ whether at all */
 
-Test(pruning, behaviour_148_a_minimum_below_the_maximum_is_trimmed) {
+Test(pruning,
+     behaviour_148_a_minimum_below_the_maximum_is_trimmed,
+     .timeout = 10) {
   open_channel("Min Pool Size=1;Startup=lazy;Max Pool Size=2");
   fill(2);
   samples(3);
@@ -80,7 +89,7 @@ Test(pruning, behaviour_148_a_minimum_below_the_maximum_is_trimmed) {
   fixture_close(&f);
 }
 
-Test(pruning, behaviour_149_equal_minimum_and_maximum_are_not) {
+Test(pruning, behaviour_149_equal_minimum_and_maximum_are_not, .timeout = 10) {
   open_channel("Min Pool Size=4;Startup=lazy;Max Pool Size=4");
   fill(4);
   samples(9);
@@ -89,7 +98,7 @@ Test(pruning, behaviour_149_equal_minimum_and_maximum_are_not) {
   fixture_close(&f);
 }
 
-Test(pruning, behaviour_150_connection_idle_timeout_0_is_not) {
+Test(pruning, behaviour_150_connection_idle_timeout_0_is_not, .timeout = 10) {
   open_channel("Connection Idle Timeout=0;Max Pool Size=4");
   fill(4);
   samples(9);
@@ -142,8 +151,7 @@ static void open_foreign(const char *settings) {
 
 static int64_t due(void) {
   int64_t ns = 0;
-  fixture_sync(&f);
-  AWAIT_STAT(pool, closing, 0);
+  settle();
   do {
     cr_assert_eq(weir_engine_turn(f.engine, &ns, NULL), WEIR_OK);
   } while (ns == 0);
@@ -230,7 +238,9 @@ Test(pruning,
 
 /* ------------------------------------------------------------------ how many */
 
-Test(pruning, behaviour_156_a_window_not_yet_full_closes_nothing) {
+Test(pruning,
+     behaviour_156_a_window_not_yet_full_closes_nothing,
+     .timeout = 10) {
   open_channel("");
   fill(6);
   samples(2);
@@ -239,7 +249,7 @@ Test(pruning, behaviour_156_a_window_not_yet_full_closes_nothing) {
   fixture_close(&f);
 }
 
-Test(pruning, behaviour_157_never_below_the_minimum) {
+Test(pruning, behaviour_157_never_below_the_minimum, .timeout = 10) {
   open_channel("Min Pool Size=5;Startup=lazy;Max Pool Size=10");
   fill(10);
   samples(3);
@@ -249,7 +259,7 @@ Test(pruning, behaviour_157_never_below_the_minimum) {
   fixture_close(&f);
 }
 
-Test(pruning, behaviour_159_those_in_use_are_left_alone) {
+Test(pruning, behaviour_159_those_in_use_are_left_alone, .timeout = 10) {
   open_channel("");
   acquire(0, 6);
   release(4, 6);
@@ -264,7 +274,9 @@ Test(pruning, behaviour_159_those_in_use_are_left_alone) {
   fixture_close(&f);
 }
 
-Test(pruning, behaviour_164_all_idle_and_no_minimum_the_pool_empties) {
+Test(pruning,
+     behaviour_164_all_idle_and_no_minimum_the_pool_empties,
+     .timeout = 10) {
   open_channel("");
   fill(10);
   samples(3);
@@ -273,7 +285,9 @@ Test(pruning, behaviour_164_all_idle_and_no_minimum_the_pool_empties) {
   fixture_close(&f);
 }
 
-Test(pruning, behaviour_165_the_median_counts_not_the_last_sample) {
+Test(pruning,
+     behaviour_165_the_median_counts_not_the_last_sample,
+     .timeout = 10) {
   open_channel("");
   sample_of(2, 10);
   sample_of(2, 10);
@@ -282,7 +296,9 @@ Test(pruning, behaviour_165_the_median_counts_not_the_last_sample) {
   fixture_close(&f);
 }
 
-Test(pruning, behaviour_166_an_even_number_takes_the_lower_of_the_middle_two) {
+Test(pruning,
+     behaviour_166_an_even_number_takes_the_lower_of_the_middle_two,
+     .timeout = 10) {
   open_channel("Connection Idle Timeout=20");
   sample_of(4, 8);
   sample_of(8, 8);
@@ -290,7 +306,7 @@ Test(pruning, behaviour_166_an_even_number_takes_the_lower_of_the_middle_two) {
   fixture_close(&f);
 }
 
-Test(pruning, behaviour_167_the_next_window_begins_anew) {
+Test(pruning, behaviour_167_the_next_window_begins_anew, .timeout = 10) {
   open_channel("");
   for (unsigned i = 0; i < 3; i++) {
     sample_of(6, 10);
@@ -303,7 +319,7 @@ Test(pruning, behaviour_167_the_next_window_begins_anew) {
   fixture_close(&f);
 }
 
-Test(pruning, behaviour_168_one_low_sample_changes_nothing) {
+Test(pruning, behaviour_168_one_low_sample_changes_nothing, .timeout = 10) {
   open_channel("");
   sample_of(2, 10);
   sample_of(10, 10);
@@ -313,7 +329,8 @@ Test(pruning, behaviour_168_one_low_sample_changes_nothing) {
 }
 
 Test(pruning,
-     behaviour_169_trimmed_to_the_minimum_and_grown_again_it_is_trimmed_again) {
+     behaviour_169_trimmed_to_the_minimum_and_grown_again_it_is_trimmed_again,
+     .timeout = 10) {
   open_channel("Min Pool Size=2;Startup=lazy");
   for (unsigned round = 0; round < 3; round++) {
     fill(8);
@@ -326,7 +343,9 @@ Test(pruning,
 }
 
 /* Those that came back first: the head of the line of idle ones. */
-Test(pruning, behaviour_171_exactly_as_many_as_the_median_says_are_closed) {
+Test(pruning,
+     behaviour_171_exactly_as_many_as_the_median_says_are_closed,
+     .timeout = 10) {
   for (unsigned k = 0; k <= 5; k++) {
     int64_t session[5] = {0};
     open_channel("");
