@@ -138,6 +138,7 @@ Test(period, ends_for_those_in_line_with_a_clear, .timeout = 20) {
   acquirer_start(&many[0], pool, WEIR_TIMEOUT_NEVER);
   AWAIT_STAT(pool, waiters, 1);
   cr_assert_eq(weir_pool_resume(pool), WEIR_OK);
+  fixture_sync(&f);
   cr_assert_eq(weir_pool_clear(pool), WEIR_OK);
   cr_assert_eq(acquirer_join(&many[0]), WEIR_OK);
   fixture_close(&f);
@@ -443,6 +444,22 @@ Test(period, ends_the_wait_for_a_start_if_it_is_for_good, .timeout = 20) {
     cr_assert_eq(weir_pool_wait_ready(pool, 60 * FIXTURE_S, &f.err),
                  WEIR_E_FAIL);
     cr_assert_eq(connects(), 1);
+  }
+}
+
+/* What a drain has cut off when its grace had passed is no failure of the server's. */
+Test(period, does_not_begin_with_what_a_drain_cuts_off, .timeout = 20) {
+  EACH_POLICY(p) {
+    open_with(*p, "connect 2: hang", "");
+    cr_assert_eq(acquire(), WEIR_OK);
+    cr_assert_eq(weir_pool_resize(pool, 2, 4, &f.err), WEIR_OK);
+    AWAIT_COUNT(&f, hung, 1);
+    cr_assert_eq(weir_pool_drain(pool, 0, &f.err), WEIR_OK);
+    AWAIT_STAT(pool, connecting, 0);
+    fixture_sync(&f);
+    cr_assert_eq(weir_pool_resume(pool), WEIR_OK);
+    cr_assert_eq(blocked(), 0);
+    cr_assert_eq(acquire(), WEIR_OK);
   }
 }
 

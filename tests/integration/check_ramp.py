@@ -31,12 +31,13 @@ def stats(path):
     return json.loads(data)
 
 
-def ramp(port):
+def ramp(port, pid):
     conninfo = ("Driver=tds;Server=127.0.0.1,%s;User ID=sa;Password=x;"
                 "Encrypt=mandatory;TrustServerCertificate=true" % port)
     env = dict(os.environ, WEIR_CONNINFO=conninfo)
     return subprocess.run([os.path.join(BIN, "weirctl"), "demo", "--threads",
-                           str(THREADS), "--rounds", str(ROUNDS)],
+                           str(THREADS), "--rounds", str(ROUNDS),
+                           "--server-pid", str(pid)],
                           capture_output=True, text=True, env=env, timeout=300)
 
 
@@ -54,7 +55,7 @@ def main():
              "self-signed", "--login-delay-ms", "5", "--control", path],
             stdout=subprocess.PIPE, text=True)
         try:
-            run = ramp(server.stdout.readline().strip())
+            run = ramp(server.stdout.readline().strip(), server.pid)
             seen = stats(path)
         finally:
             server.terminate()

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "crowd.h"
+#include "strategies.h"
 
 #define COMMON                                                           \
   "Driver=mock;Mock Strict=true;Max Pool Size=6;Connect Timeout=400 ms;" \
@@ -65,9 +66,14 @@ static const char calm[] =
     "Min Pool Size=0;Max Pool Size=6";
 
 int crowd_open_pool(unsigned i, weir_h *out_pool) {
+  unsigned long turn = (unsigned long)crowd.seed + i;
   const char *text = conninfos[crowd.seed / 2 % 2][i];
   struct weir_error err = {.struct_size = sizeof err};
-  int rc = weir_pool_open(crowd.engine, text, strlen(text), out_pool, &err);
+  /* The same all life long: all strategies, or one and policies. */
+  int rc = stress_open_pool(crowd.engine,
+                            crowd.seed / 4 % 2 == 0 ? stress_strategy(turn)
+                                                    : stress_policy(turn * 5),
+                            text, out_pool, &err);
   if (rc != WEIR_OK && !crowd.rough) {
     stress_broken(err.message, rc);
   }

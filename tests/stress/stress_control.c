@@ -9,6 +9,7 @@
  * WEIR_STRESS_SECONDS sets how long (default 2), WEIR_STRESS_SEED the seed. */
 #include <pthread.h>
 
+#include "strategies.h"
 #include "stress.h"
 
 #define WORKERS    12
@@ -212,9 +213,10 @@ int main(void) {
   pthread_t threads[WORKERS + MASTERS];
   struct weir_error err = {.struct_size = sizeof err};
   seed = stress_setting("WEIR_STRESS_SEED", (long)(stress_now() & 0xFFFFFF));
-  (void)printf("seed %ld\n", seed);
+  const char *strategy = stress_strategy((unsigned long)stress_now());
+  (void)printf("%s seed %ld\n", strategy, seed);
   engine = stress_open_engine();
-  if (weir_pool_open(engine, text, sizeof text - 1, &pool, &err) != WEIR_OK) {
+  if (stress_open_pool(engine, strategy, text, &pool, &err) != WEIR_OK) {
     stress_broken(err.message, err.code);
   }
   for (int i = 0; i < WORKERS + MASTERS; i++) {

@@ -10,6 +10,7 @@
 #include "engine.h"
 #include "handle.h"
 #include "loader.h"
+#include "strategies.h"
 #include "stress.h"
 
 #define THREADS   20
@@ -273,8 +274,9 @@ int main(void) {
   seed = stress_setting("WEIR_STRESS_SEED", 20261130);
   engine = stress_open_engine();
   find_mock();
-  if (weir_pool_open(engine, conninfo, sizeof conninfo - 1, &pool, &err) !=
-      WEIR_OK) {
+  const char *strategy = stress_strategy((unsigned long)stress_now());
+  (void)printf("%s seed %ld\n", strategy, seed);
+  if (stress_open_pool(engine, strategy, conninfo, &pool, &err) != WEIR_OK) {
     stress_broken(err.message, err.code);
   }
   run(seconds);

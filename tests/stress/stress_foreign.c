@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "strategies.h"
 #include "stress.h"
 
 #define BLOCKERS 6
@@ -103,6 +104,7 @@ static weir_h open_engine(void) {
 }
 
 static void open_world(struct world *w) {
+  static unsigned turn;
   static const char text[] =
       "Driver=mock;Mock Strict=true;Max Pool Size=3;Min Pool Size=1;"
       "Connection Reset=verified;Close Timeout=1;Mock Connect Delay=200us";
@@ -110,7 +112,8 @@ static void open_world(struct world *w) {
   w->engine = open_engine();
   int rc = weir_engine_fd(w->engine, &w->fd, NULL);
   if (rc == WEIR_OK) {
-    rc = weir_pool_open(w->engine, text, strlen(text), &w->pool, NULL);
+    rc = stress_open_pool(w->engine, stress_policy(turn++), text, &w->pool,
+                          NULL);
   }
   if (rc != WEIR_OK) {
     stress_broken("open", rc);

@@ -15,6 +15,8 @@
 
 #include "weir.h"
 
+#include "strategies.h"
+
 #define THREADS 16
 #define SLOTS   131072u
 
@@ -149,13 +151,13 @@ static weir_h open_engine(void) {
   return engine;
 }
 
-static void open_pool(weir_h engine) {
+static void open_pool(weir_h engine, unsigned strategy) {
   static const char conninfo[] =
       "Driver=mock;Max Pool Size=5;Mock Connect Delay=1ms;Probe Window=1ms;"
       "Connection Reset=lazy";
   struct weir_error err = {.struct_size = sizeof err};
-  if (weir_pool_open(engine, conninfo, sizeof conninfo - 1, &pool, &err) !=
-      WEIR_OK) {
+  if (stress_open_pool(engine, stress_strategy(strategy), conninfo, &pool,
+                       &err) != WEIR_OK) {
     (void)fprintf(stderr, "%s\n", err.message);
     exit(1);
   }
@@ -205,19 +207,21 @@ static unsigned long count(_Atomic uint64_t *counter) {
   return (unsigned long)atomic_load(counter);
 }
 
-int main(void) {
+/* One strategy, in an engine of its own. */
+static void run(unsigned strategy, long seed, int64_t ns) {
   pthread_t threads[THREADS];
-  long seconds = setting("WEIR_STRESS_SECONDS", 2);
-  long seed = setting("WEIR_STRESS_SEED", 20261130);
   weir_h engine = open_engine();
-  open_pool(engine);
+  uint64_t before = atomic_exchange(&leases, 0);
+  struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+  open_pool(engine, strategy);
+  atomic_store(&stop, 0);
   for (long i = 0; i < THREADS; i++) {
     if (pthread_create(&threads[i], NULL, work,
                        (void *)(uintptr_t)(seed + i * 7919)) != 0) {
       broken("thread", WEIR_E_NOMEM);
     }
   }
-  (void)sleep((unsigned)seconds);
+  (void)nanosleep(&t, NULL);
   atomic_store(&stop, 1);
   for (int i = 0; i < THREADS; i++) {
     (void)pthread_join(threads[i], NULL);
@@ -229,6 +233,15 @@ int main(void) {
   int rc = weir_engine_shutdown(engine, INT64_C(5000000000), &err);
   if (rc != WEIR_OK) {
     broken(err.message, rc);
+  }
+  (void)atomic_fetch_add(&leases, before);
+}
+
+int main(void) {
+  long seconds = setting("WEIR_STRESS_SECONDS", 2);
+  long seed = setting("WEIR_STRESS_SEED", 20261130);
+  for (unsigned i = 0; i < STRESS_STRATEGIES; i++) {
+    run(i, seed, seconds * INT64_C(1000000000) / STRESS_STRATEGIES);
   }
   (void)printf("seed %ld: %lu leases, %lu statements (%lu failed as told), "
                "%lu time-outs\n1 passed, 0 failed\n",

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "strategies.h"
 #include "stress.h"
 
 #define WORKERS 8
@@ -48,8 +49,9 @@ static _Atomic uint64_t late;
 
 static weir_h open_pool(uint32_t which) {
   weir_h pool = 0;
-  int rc = weir_pool_open(engine, conninfo[which], strlen(conninfo[which]),
-                          &pool, NULL);
+  int rc =
+      stress_open_pool(engine, stress_policy(atomic_load(&engines) + which),
+                       conninfo[which], &pool, NULL);
   STRESS_ALLOW("pool_open", rc, WEIR_E_CLOSED, WEIR_E_HANDLE, WEIR_E_TIMEOUT,
                WEIR_E_OVERLOADED, WEIR_E_FAIL, WEIR_E_DOWN);
   return rc == WEIR_OK ? pool : 0;

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "strategies.h"
 #include "stress.h"
 
 #define BLOCKING 4
@@ -258,10 +259,11 @@ static void open_pool(void) {
   (void)snprintf(text, sizeof text,
                  "Driver=mock;Max Pool Size=%u;Mock Connect Delay=1ms;"
                  "Probe Window=1ms;Mock Script Text=\"health every 50: dead\"",
-                 turn++ % 2 == 0 ? 5u : 60u);
+                 turn % 2 == 0 ? 5u : 60u);
   struct weir_error err = {.struct_size = sizeof err};
   weir_h opened = 0;
-  if (weir_pool_open(engine, text, strlen(text), &opened, &err) != WEIR_OK) {
+  if (stress_open_pool(engine, stress_policy(turn++), text, &opened, &err) !=
+      WEIR_OK) {
     stress_broken(err.message, err.code);
   }
   atomic_store(&pool, opened);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "strategies.h"
 #include "stress.h"
 
 #define THREADS  5
@@ -252,11 +253,13 @@ static weir_h open_engine(int foreign) {
 }
 
 static void open_world(struct world *w, int foreign) {
+  static unsigned turn;
   static const char text[] =
       "Driver=mock;Mock Strict=true;Max Pool Size=16;Close Timeout=1";
   atomic_store(&w->over, 0);
   w->engine = open_engine(foreign);
-  int rc = weir_pool_open(w->engine, text, strlen(text), &w->pool, NULL);
+  int rc =
+      stress_open_pool(w->engine, stress_policy(turn++), text, &w->pool, NULL);
   if (rc != WEIR_OK) {
     stress_broken("open", rc);
   }

@@ -15,6 +15,7 @@
 #include "engine.h"
 #include "handle.h"
 #include "loader.h"
+#include "strategies.h"
 #include "stress.h"
 
 #define THREADS     50
@@ -241,6 +242,9 @@ static void check_alone(void) {
     rc = acquire(&watches[0], 200 * STRESS_MS, &lease);
     if (rc == WEIR_OK) {
       STRESS_ALLOW("release", weir_release(lease), WEIR_OK);
+    } else {
+      /* Which ends a blocking period. */
+      STRESS_ALLOW("clear", weir_pool_clear(pool), WEIR_OK);
     }
   }
   if (rc != WEIR_OK) {
@@ -282,10 +286,11 @@ static void check_mock(void) {
 }
 
 static void one_round(uint32_t which) {
+  static unsigned turn;
   pthread_t outsider;
   pthread_t watchdog;
-  int rc = weir_pool_open(engine, conninfo[which], strlen(conninfo[which]),
-                          &pool, NULL);
+  int rc = stress_open_pool(engine, stress_policy(turn++), conninfo[which],
+                            &pool, NULL);
   STRESS_ALLOW("pool_open", rc, WEIR_OK);
   atomic_store(&stop, 0);
   atomic_store(&patient, 0);
