@@ -157,6 +157,8 @@ static void run(long seconds) {
 /* All places can be had, and the pool comes to rest by itself. */
 static void check_end(void) {
   weir_h all[MAX_SLOTS];
+  /* Ends a blocking period: a session may have been killed while it opened. */
+  STRESS_ALLOW("clear", weir_pool_clear(pool), WEIR_OK);
   for (int i = 0; i < MAX_SLOTS; i++) {
     STRESS_ALLOW("all places",
                  weir_acquire(pool, STRESS_PATIENCE_NS, &all[i], NULL),
