@@ -44,6 +44,110 @@ Test(waiter, queues_and_leaves_from_anywhere, .timeout = 5) {
   check_order((const int[]){2}, 1);
 }
 
+/* ------------------------------------------------- Pool Async=dispatcher */
+
+enum {
+  CROWD = 12,
+  STEPS = 20000
+};
+
+static struct weir__waiters behind;
+static struct weir__waiter crowd[CROWD];
+static bool listed[CROWD];
+
+/* What the header says: at most one submitted node is in line, none is behind while
+ * none is in line, and none behind is older than the one in line. */
+static void check_lists(void) {
+  const struct weir__waiter *one = NULL;
+  uint32_t n = 0;
+  for (const struct weir__waiter *at = list.first; at != NULL; at = at->next) {
+    cr_assert_not(at->behind);
+    cr_assert(at->next == NULL || at->since <= at->next->since);
+    cr_assert(at->caller != NULL || one == NULL);
+    one = at->caller == NULL ? at : one;
+    n++;
+  }
+  cr_assert_eq(n, list.n);
+  cr_assert_eq(list.n_submitted, one != NULL);
+  n = 0;
+  for (const struct weir__waiter *at = behind.first; at != NULL;
+       at = at->next) {
+    cr_assert(at->behind);
+    cr_assert_null(at->caller);
+    cr_assert_not_null(one);
+    cr_assert_leq(one->since, at->since);
+    cr_assert(at->next == NULL || at->since <= at->next->since);
+    n++;
+  }
+  cr_assert_eq(n, behind.n);
+  for (unsigned i = 0; i < CROWD; i++) {
+    n -= listed[i];
+  }
+  cr_assert_eq(n + list.n, 0);
+}
+
+/* Comes, or comes back to where it was; a third of them block. */
+static void join(unsigned i, uint64_t now, bool back) {
+  struct weir__waiter *x = &crowd[i];
+  x->caller = i % 3 == 0 ? &callers[0] : NULL;
+  x->since = back ? x->since : now;
+  listed[i] = true;
+  if (!back) {
+    weir__waiters_push(&list, x);
+  } else if (x->caller != NULL) {
+    weir__waiters_restore(&list, x);
+  } else {
+    weir__waiters_push_front(&list, x);
+  }
+}
+
+/* Those that may come back to the front: nobody older is in line. */
+static bool is_oldest(unsigned i) {
+  return list.first == NULL || crowd[i].since <= list.first->since;
+}
+
+Test(waiter, keeps_all_submitted_ones_but_the_oldest_behind, .timeout = 20) {
+  unsigned seed = 1;
+  list.behind = &behind;
+  for (unsigned step = 0; step < STEPS; step++) {
+    seed = seed * 1103515245u + 12345u;
+    unsigned i = (seed >> 16) % CROWD;
+    bool moves = !listed[i] || !crowd[i].behind;
+    if (!listed[i]) {
+      bool back = (seed >> 28) % 4 == 0 && crowd[i].since != 0 && is_oldest(i);
+      join(i, 1 + step / 3, back);
+    } else {
+      bool next = moves && crowd[i].caller == NULL && behind.n != 0;
+      list.moved_up = false;
+      weir__waiters_remove(&list, &crowd[i]);
+      listed[i] = false;
+      cr_assert_eq(list.moved_up, next);
+    }
+    check_lists();
+  }
+}
+
+/* Nobody who came at the same time is overtaken by one that moves up, nor one that
+ * comes back by those it was in front of. */
+Test(waiter, keeps_the_order_of_those_who_came_together, .timeout = 5) {
+  list.behind = &behind;
+  w[0].caller = &callers[0];
+  w[1].caller = w[2].caller = w[3].caller = NULL;
+  weir__waiters_push(&list, &w[1]);
+  weir__waiters_push(&list, &w[0]);
+  weir__waiters_push(&list, &w[2]);
+  weir__waiters_push(&list, &w[3]);
+  check_order((const int[]){1, 0}, 2);
+  weir__waiters_remove(&list, &w[1]);
+  check_order((const int[]){0, 2}, 2);
+  weir__waiters_push_front(&list, &w[1]);
+  check_order((const int[]){1, 0}, 2);
+  weir__waiters_remove(&list, &w[1]);
+  check_order((const int[]){0, 2}, 2);
+  weir__waiters_remove(&list, &w[2]);
+  check_order((const int[]){0, 3}, 2);
+}
+
 Test(waiter, is_woken_as_it_waits, .timeout = 5) {
   struct weir__wakes wakes = {.n_asleep = 0};
   for (int i = 0; i < 2; i++) {
