@@ -115,12 +115,15 @@ static size_t write_item(const struct weir__advice_item *item,
       [WEIR_KEY_PART_SECRET] = " (a secret)",
       [WEIR_KEY_PART_TEXT] = " (as it is written)",
   };
-  int n = snprintf(line, LINE_BYTES,
-                   "%u pools or more differ only in \"%.*s\"%s, and share no "
-                   "connections for that",
-                   item->pools, (int)item->part.name_len, item->part.name,
-                   what[item->part.kind]);
-  return n < 0 ? 0 : (size_t)n;
+  size_t len = item->part.name_len;
+  int n = snprintf(line, 64, "%u pools or more differ only in \"", item->pools);
+  size_t at = n < 0 ? 0 : (size_t)n;
+  memcpy(line + at, item->part.name, len);
+  at += len;
+  n = snprintf(line + at, LINE_BYTES - at,
+               "\"%s, and share no connections for that",
+               what[item->part.kind]);
+  return at + (n < 0 ? 0 : (size_t)n);
 }
 
 void weir__advice_log(const struct weir__engine *engine,

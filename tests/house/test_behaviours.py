@@ -14,7 +14,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 import behaviours  # noqa: E402  its folder is no package
 
-TESTS = ROOT / behaviours.TESTS
 passed = failed = 0
 
 
@@ -30,8 +29,6 @@ def check_row(number, behaviour, cell, tests, known):
     where = f"{behaviours.TABLE}, {number}: "
     kind = behaviours.class_of(cell)
     check(behaviour, where + "no behaviour")
-    if cell.startswith("PLANNED ") and (TESTS / "table").is_dir():
-        return  # its rows are still being written
     if kind == "test":
         check(tests[cell] == 1, where + f"{tests[cell]} tests are called {cell}")
         check(cell.startswith(f"behaviour_{number:03d}_"),

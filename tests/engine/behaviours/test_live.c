@@ -164,9 +164,9 @@ Test(live,
   acquirer_start(&a[0], pool, WEIR_TIMEOUT_POOL);
   AWAIT_COUNT(&f, hung, 1);
   acquirer_start(&a[1], pool, 2 * FIXTURE_S);
-  acquirer_settle(&a[1], 1);
+  acquirer_settle(&a[1], 2);
   acquirer_start(&a[2], pool, WEIR_TIMEOUT_NEVER);
-  acquirer_settle(&a[2], 2);
+  acquirer_settle(&a[2], 3);
   fixture_advance(&f, 2 * S);
   cr_assert_eq(acquirer_join(&a[1]), WEIR_E_TIMEOUT);
   cr_assert_eq(fixture_stats(pool).connects_begun, 2);
