@@ -131,6 +131,28 @@ def check_pools(server, sql, conninfo, rows):
           "Password" not in "".join(lines), lines)
 
 
+def times_of(*conninfos):
+    rc, lines, errors = run_pools("hello", *conninfos)
+    found = [re.search(r" in ([0-9.]+) ms", line) for line in lines]
+    check("pools that differ in growth", rc == 0 and
+          len(found) == len(conninfos) and all(found), (rc, lines, errors))
+    return [float(f.group(1)) for f in found]
+
+
+def check_growth():
+    """Eight connects of 20 ms each: one at a time they cannot take less than all of
+    them together, whatever the machine, and others can.  Only the strings differ."""
+    mock = "Driver=mock;Mock Connect Delay=20ms"
+    slow = times_of(mock + ";Pool Strategy=legacy", mock + ";Pool Growth=serial")
+    check("serial growth opens one at a time, by preset and by key",
+          min(slow) >= 158, slow)
+    for _ in range(5):  # one run without a long interruption is enough
+        fast = times_of(mock + ";Pool Strategy=legacy;Pool Growth=parallel", mock)
+        if max(fast) < 140:
+            break
+    check("and nothing else does", max(fast) < 140, fast)
+
+
 def check_pool_failures():
     rc, lines, errors = run_pools("hello", "Driver=mock;Pool Strategy=fastest")
     check("a strategy that is none is an error that names the setting",
@@ -156,6 +178,7 @@ def check_all_pools():
         server.terminate()
         server.wait()
         server.stdout.close()
+    check_growth()
     check_pool_failures()
 
 

@@ -220,8 +220,9 @@ Test(demo_report, fails_where_direct_is_not_clearly_ahead, .timeout = 5) {
     int64_t serial_ms;
     int code;
   } rows[] = {{4000, 4000, EXIT_CODE_OK},
-              {2001, 2001, EXIT_CODE_OK},
-              {4000, 1999, EXIT_CODE_CHECK}};
+              {1501, 1501, EXIT_CODE_OK},
+              {1499, 4000, EXIT_CODE_CHECK},
+              {4000, 1499, EXIT_CODE_CHECK}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     struct demo_serial one;
     struct demo_round rounds[] = {good_round(1000 * MS)};
@@ -230,4 +231,20 @@ Test(demo_report, fails_where_direct_is_not_clearly_ahead, .timeout = 5) {
     report.serial.wall_ns = rows[i].serial_ms * MS;
     cr_assert_eq(verdict(&report), rows[i].code, "row %zu", i);
   }
+}
+
+Test(demo_report, does_not_judge_opens_that_are_work_or_short, .timeout = 5) {
+  struct demo_serial one;
+  struct demo_round rounds[] = {good_round(1000 * MS)};
+  struct demo_report report = slow_report(rounds, &one);
+  rounds[0].compared[DEMO_LEGACY].wall_ns = 500 * MS;
+  cr_assert_eq(verdict(&report), EXIT_CODE_CHECK);
+  report.knows_server = false; /* its work may be all there is */
+  cr_assert_eq(verdict(&report), EXIT_CODE_OK);
+  report.knows_server = true;
+  one.cpu.client = 100 * MS; /* no waiting: two processors are twice as fast */
+  rounds[0].ramp.cpu.client = 10000 * MS;
+  cr_assert_eq(verdict(&report), EXIT_CODE_OK);
+  one = (struct demo_serial){1, MS / 2, {0, 0}};
+  cr_assert_eq(verdict(&report), EXIT_CODE_OK);
 }
