@@ -64,6 +64,14 @@ static void wait_again_locked(struct weir__pool *pool, struct weir__waiter *w)
   }
 }
 
+/* Before the mutex is given up: a drain may take the lease away again, and nobody
+ * has the place before he has had the mutex. */
+static void begin_lease_locked(struct weir__slot *slot, uint64_t now) {
+  weir__slot_start_lease(slot);
+  weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
+  weir__slot_stamp(slot, now);
+}
+
 /* CONNECTING -> LEASED for this caller.  0: somebody handed it another
  * connection, or a clear has doomed this one. */
 static uint64_t lease_own(struct weir__pool *pool,
@@ -82,7 +90,9 @@ static uint64_t lease_own(struct weir__pool *pool,
   if (weir__waiter_state(w) == WEIR_WAITER_DRIVING &&
       weir__control_grants_locked(pool) && weir__slot_flags(word) == 0 &&
       weir__slot_move(slot, &word, leased)) {
-    weir__dispatch_waited_locked(pool, w, weir__clock_now());
+    uint64_t now = weir__clock_now();
+    begin_lease_locked(slot, now);
+    weir__dispatch_waited_locked(pool, w, now);
     won = withdraw(pool, w, WEIR_WAITER_GRANTED);
     pool->n_connecting--;
     /* One connect less under way may be leave for another. */
@@ -103,9 +113,6 @@ static int connected(struct weir__pool *pool,
   weir__drive_end(session);
   uint64_t leased = lease_own(pool, w, slot);
   if (leased != 0) {
-    weir__slot_start_lease(slot);
-    weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
-    weir__slot_stamp(slot, weir__clock_now());
     w->granted = slot;
     w->granted_word = leased;
     return WEIR_OK;

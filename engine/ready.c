@@ -141,6 +141,14 @@ static int tell_failed(const struct progress *p, struct weir_error *err) {
   return p->rc;
 }
 
+/* One that was good may be closed by now: nothing is kept without Pooling, or after
+ * Max Uses. */
+static bool is_decided(const struct wait *w, const struct progress *p, int rc) {
+  return rc == WEIR_OK
+             ? p->wanted == 1 || !weir__pool_settings(w->pool)->pooling
+             : rc != WEIR_PENDING;
+}
+
 static int loop(struct wait *w, struct weir_error *err) {
   struct progress p;
   for (;;) {
@@ -157,7 +165,7 @@ static int loop(struct wait *w, struct weir_error *err) {
     }
     if (p.open == 0 && now >= w->next) {
       int rc = open_one(w, err);
-      if (rc != WEIR_OK && rc != WEIR_PENDING) {
+      if (is_decided(w, &p, rc)) {
         return rc;
       }
       continue;

@@ -293,3 +293,18 @@ Test(startup, lazy_opens_nothing_whatever_happens, .timeout = 10) {
   (void)fixture_acquire(&f, pool);
   fixture_close(&f);
 }
+
+/* Nothing stays open, so one that has been open is all that can be asked for. */
+Test(ready, is_proven_by_a_connection_that_is_not_kept, .timeout = 10) {
+  static const char *const settings[] = {
+      "Startup=require;Pooling=false",
+      "Startup=require;Pooling=false;Min Pool Size=3",
+      "Startup=require;Max Uses=1"};
+  fixture_open_virtual(&f);
+  for (unsigned i = 0; i < 3; i++) {
+    weir_h pool = 0;
+    cr_assert_eq(open_pool(settings[i], &pool), WEIR_OK, "%s", f.err.message);
+    cr_assert_eq(fixture_stats(pool).connects_ok, 1);
+  }
+  fixture_close(&f);
+}
