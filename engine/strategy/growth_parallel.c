@@ -5,6 +5,7 @@
 
 #include "policy.h"
 #include "pool.h"
+#include "sys/clock.h"
 #include "waiter.h"
 
 /* Of those who open none themselves as many are served as connects have been begun
@@ -26,7 +27,7 @@ static struct weir__waiter *opener(struct weir__pool *pool,
   uint32_t begun = full ? 0 : owned(pool);
   (void)now;
   (void)leased;
-  (void)out_at; /* whatever changes it comes by */
+  *out_at = WEIR_NEVER; /* whatever changes it comes by */
   if (pool->waiting.n <= tried + begun) {
     return NULL;
   }

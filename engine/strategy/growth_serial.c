@@ -6,6 +6,7 @@
 
 #include "policy.h"
 #include "pool.h"
+#include "sys/clock.h"
 #include "waiter.h"
 
 /* The first of those that no idle connection is there for.  That none is under way
@@ -18,7 +19,7 @@ static struct weir__waiter *opener(struct weir__pool *pool,
   struct weir__waiter *w = pool->waiting.first;
   (void)now;
   (void)leased;
-  (void)out_at; /* the end of the connect looks again */
+  *out_at = WEIR_NEVER; /* the end of the connect looks again */
   while (w != NULL && tried > 0) {
     w = w->next;
     tried--;

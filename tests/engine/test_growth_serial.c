@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "completions.h"
+#include "gates.h"
 #include "virtual_clock.h"
 
 #define S ((uint64_t)FIXTURE_S)
@@ -112,18 +113,27 @@ Test(growth_serial, opens_when_a_lost_connect_has_failed, .timeout = 10) {
 /* A connection that is idle is no reason to open another. */
 Test(growth_serial, leaves_the_idle_to_those_in_line, .timeout = 10) {
   open_with("connect 3-: hang", "Pool Handoff=barging");
+  gates_install();
   weir_h one = fixture_acquire(&f, pool);
   weir_h two = fixture_acquire(&f, pool);
   line_up(0, 1, WEIR_TIMEOUT_NEVER); /* opens, and hangs */
   AWAIT_COUNT(&f, hung, 1);
-  line_up(1, 3, WEIR_TIMEOUT_NEVER);
+  line_up(1, 4, WEIR_TIMEOUT_NEVER);
+  cr_assert_eq(virtual_clock_wait_parked(4), 0);
+  gate_hold("waiter.try");
   cr_assert_eq(weir_release(one), WEIR_OK);
   cr_assert_eq(weir_release(two), WEIR_OK);
+  cr_assert_eq(gate_wait_reached("waiter.try", 1), 0);
+  (void)f.mock->release_hung(f.drv, 0);
+  cr_assert_eq(acquirer_join(&many[0]), WEIR_OK);
+  AWAIT_COUNT(&f, hung, 1); /* for the third of them */
+  gate_open("waiter.try");
   cr_assert_eq(acquirer_join(&many[1]), WEIR_OK);
   cr_assert_eq(acquirer_join(&many[2]), WEIR_OK);
-  end_one_connect();
-  cr_assert_eq(acquirer_join(&many[0]), WEIR_OK);
-  cr_assert_eq(fixture_stats(pool).connects_begun, 3);
+  (void)f.mock->release_hung(f.drv, 0);
+  cr_assert_eq(acquirer_join(&many[3]), WEIR_OK);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 4);
+  gates_restore();
   fixture_close(&f);
 }
 

@@ -89,14 +89,19 @@ Test(timeout_scope, a_wait_without_a_connect_ends_at_its_time, .timeout = 10) {
   fixture_close(&f);
 }
 
-/* What opens is served by a return, whatever is left of its wait. */
+/* Who opens is served by a return, where Pool Handoff says so, though its wait would
+ * be over. */
 Test(timeout_scope, who_opens_is_handed_what_comes_back, .timeout = 10) {
-  open_late("Max Pool Size=2;Max Concurrent Connects=1;Pool Handoff=direct",
-            5 * FIXTURE_S);
-  fixture_advance(&f, 2 * S);
-  cr_assert_eq(fixture_stats(pool).waiters, 1);
-  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  open_with("connect 2: hang", "Pool Handoff=direct");
+  weir_h lease = fixture_acquire(&f, pool);
+  acquirer_start(&a, pool, 5 * FIXTURE_S);
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 6 * S);
+  cr_assert_eq(weir_release(lease), WEIR_OK);
   cr_assert_eq(acquirer_join(&a), WEIR_OK);
+  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  AWAIT_STAT(pool, idle, 1);
   fixture_close(&f);
 }
 

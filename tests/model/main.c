@@ -17,7 +17,8 @@
 #define LIMIT_LARGE 20000000u
 
 static const struct part *const parts[] = {
-    &part_queue, &part_kick, &part_op, &part_marks, &part_inbox, &part_pool,
+    &part_queue, &part_behind, &part_kick, &part_op,
+    &part_marks, &part_inbox,  &part_pool,
 };
 
 struct wishes {

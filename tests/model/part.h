@@ -32,6 +32,7 @@ struct part {
 
 extern const struct part part_pool;
 extern const struct part part_queue;
+extern const struct part part_behind;
 extern const struct part part_marks;
 extern const struct part part_op;
 extern const struct part part_kick;
