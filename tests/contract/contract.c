@@ -22,8 +22,8 @@ _Noreturn void contract_broken(const struct contract *c, const char *what) {
 
 const struct contract_clause *contract_at(size_t i) {
   static const struct contract_clause *(*const files[])(size_t *) = {
-      contract_serving, contract_ending, contract_changing, contract_keeping,
-      contract_timing};
+      contract_serving, contract_ending,  contract_changing,
+      contract_keeping, contract_sharing, contract_timing};
   for (size_t k = 0; k < sizeof files / sizeof files[0]; k++) {
     size_t n = 0;
     const struct contract_clause *clauses = files[k](&n);

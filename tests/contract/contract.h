@@ -46,6 +46,7 @@ const struct contract_clause *contract_serving(size_t *out_n);
 const struct contract_clause *contract_ending(size_t *out_n);
 const struct contract_clause *contract_changing(size_t *out_n);
 const struct contract_clause *contract_keeping(size_t *out_n);
+const struct contract_clause *contract_sharing(size_t *out_n);
 const struct contract_clause *contract_timing(size_t *out_n);
 
 /* All of them, one after the other; NULL: there are no more. */
