@@ -365,11 +365,13 @@ bool weir__acquire_at_once(struct weir__pool *pool, uint64_t *out_lease) {
 static int acquire_slow(struct weir__pool *pool,
                         struct weir__caller *self,
                         int64_t timeout_ns,
+                        bool strict,
                         uint64_t *out_lease,
                         struct weir_error *err) {
   struct weir__waiter w;
   memset(&w, 0, sizeof w);
   w.caller = self;
+  w.strict = strict;
   int rc = weir__acquire_prepare(pool, &w, timeout_ns, err);
   if (rc != WEIR_OK) {
     return rc;
@@ -393,5 +395,15 @@ int weir__acquire(struct weir__pool *pool,
                   struct weir_error *err) {
   return weir__acquire_at_once(pool, out_lease)
              ? WEIR_OK
-             : acquire_slow(pool, self, timeout_ns, out_lease, err);
+             : acquire_slow(pool, self, timeout_ns, false, out_lease, err);
+}
+
+int weir__acquire_within(struct weir__pool *pool,
+                         struct weir__caller *self,
+                         int64_t timeout_ns,
+                         uint64_t *out_lease,
+                         struct weir_error *err) {
+  return weir__acquire_at_once(pool, out_lease)
+             ? WEIR_OK
+             : acquire_slow(pool, self, timeout_ns, true, out_lease, err);
 }

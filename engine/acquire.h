@@ -16,6 +16,14 @@ int weir__acquire(struct weir__pool *pool,
                   uint64_t *out_lease,
                   struct weir_error *err);
 
+/* The same for one that is back at its time whatever Connect Timeout Scope says: a
+ * connect that it has begun goes on without it. */
+int weir__acquire_within(struct weir__pool *pool,
+                         struct weir__caller *self,
+                         int64_t timeout_ns,
+                         uint64_t *out_lease,
+                         struct weir_error *err);
+
 /* ---------------------------------- what blocking and submitted ones share */
 
 /* The warm path: an idle connection is there, and nobody waits or may be

@@ -42,9 +42,12 @@ static bool withdraw(struct weir__pool *pool,
   return true;
 }
 
-static bool withdraw_now(struct weir__pool *pool, struct weir__waiter *w) {
+static bool withdraw_now(struct weir__pool *pool,
+                         struct weir__waiter *w,
+                         bool late) {
   weir__mutex_lock(&pool->mu);
   bool mine = withdraw(pool, w, WEIR_WAITER_FAILED);
+  pool->timeouts += mine && late;
   weir__mutex_unlock(&pool->mu);
   return mine;
 }
@@ -72,11 +75,27 @@ static void begin_lease_locked(struct weir__slot *slot, uint64_t now) {
   weir__slot_stamp(slot, now);
 }
 
+/* The same for one whose wait may be over meanwhile: each phase has its own time
+ * (Connect Timeout Scope), and back in line it would be given another connect.
+ * True: it is, and the node has left. */
+static bool over_or_again_locked(struct weir__pool *pool,
+                                 struct weir__waiter *w)
+    WEIR_REQUIRES(pool->mu) {
+  bool over =
+      weir__clock_now() >= w->deadline && withdraw(pool, w, WEIR_WAITER_FAILED);
+  pool->timeouts += over;
+  if (!over) {
+    wait_again_locked(pool, w);
+  }
+  return over;
+}
+
 /* CONNECTING -> LEASED for this caller.  0: somebody handed it another
- * connection, or a clear has doomed this one. */
+ * connection, or a clear has doomed this one; *out_over: and its time is over. */
 static uint64_t lease_own(struct weir__pool *pool,
                           struct weir__waiter *w,
-                          struct weir__slot *slot) {
+                          struct weir__slot *slot,
+                          bool *out_over) {
   uint64_t word = weir__load_seq_u64(&slot->word);
   uint64_t leased =
       weir__slot_word(WEIR_SLOT_LEASED, 0, weir__slot_generation(word),
@@ -98,7 +117,7 @@ static uint64_t lease_own(struct weir__pool *pool,
     /* One connect less under way may be leave for another. */
     weir__growth_locked(pool, &wakes);
   } else {
-    wait_again_locked(pool, w);
+    *out_over = over_or_again_locked(pool, w);
   }
   weir__mutex_unlock(&pool->mu);
   weir__wakes_flush(&wakes, w->caller);
@@ -107,11 +126,13 @@ static uint64_t lease_own(struct weir__pool *pool,
 
 static int connected(struct weir__pool *pool,
                      struct weir__waiter *w,
-                     struct weir_drv_hconn *session) {
+                     struct weir_drv_hconn *session,
+                     struct weir_error *err) {
   struct weir__slot *slot = session->slot;
+  bool over = false;
   WEIR_POINT("connect.done", w);
   weir__drive_end(session);
-  uint64_t leased = lease_own(pool, w, slot);
+  uint64_t leased = lease_own(pool, w, slot, &over);
   if (leased != 0) {
     w->granted = slot;
     w->granted_word = leased;
@@ -123,7 +144,7 @@ static int connected(struct weir__pool *pool,
     (void)weir__growth_retire(slot, &word);
   }
   weir__dispatch(pool, w->caller);
-  return WEIR_PENDING;
+  return over ? weir__explain_timeout(pool, w, err) : WEIR_PENDING;
 }
 
 static void retire(struct weir__slot *slot) {
@@ -139,15 +160,20 @@ static int failed(struct weir__pool *pool,
                   struct weir_error *err) {
   struct weir_error own = {.struct_size = sizeof own};
   weir__explain_connect(session, &own);
-  if (weir__growth_failed(pool, session->slot, &own)) {
+  bool stay = weir__growth_failed(pool, session->slot, &own);
+  bool late = stay && weir__clock_now() >= w->deadline;
+  if (stay && !late) {
     weir__growth_keep(pool, w);
     retire(session->slot);
     return WEIR_PENDING;
   }
-  bool mine = withdraw_now(pool, w);
+  bool mine = withdraw_now(pool, w, late);
   retire(session->slot);
   if (!mine) {
     return WEIR_PENDING; /* served or closed while it failed */
+  }
+  if (late) {
+    return weir__explain_timeout(pool, w, err);
   }
   weir__explain_copy(err, &own);
   return own.code;
@@ -217,7 +243,7 @@ static int no_session(struct weir__pool *pool,
                         weir__errno_text(error, why, sizeof why));
   weir__error_class(&own, WEIR_DRV_SCOPE_CONN, WEIR_DRV_K_RESOURCE,
                     WEIR_DRV_RETRY_OTHER);
-  bool mine = withdraw_now(pool, w);
+  bool mine = withdraw_now(pool, w, false);
   if (session == NULL) {
     weir__growth_abandon(pool, slot, &own);
   } else {
@@ -236,7 +262,8 @@ static int no_session(struct weir__pool *pool,
 static uint64_t until_of(const struct weir__pool *pool,
                          const struct weir__waiter *w,
                          uint64_t limit) {
-  bool overall = weir__pool_settings(pool)->timeout_scope == WEIR_SCOPE_OVERALL;
+  bool overall = w->strict ||
+                 weir__pool_settings(pool)->timeout_scope == WEIR_SCOPE_OVERALL;
   return overall && w->deadline < limit ? w->deadline : limit;
 }
 
@@ -261,7 +288,7 @@ int weir__connect_drive(struct weir__pool *pool,
   case WEIR_DRIVE_ENDED:
   default:
     return session->status == WEIR_DRV_DONE && session->usable
-               ? connected(pool, w, session)
+               ? connected(pool, w, session, err)
                : failed(pool, w, session, err);
   }
 }

@@ -275,7 +275,8 @@ static void say_own_time(struct text *t,
                          const struct weir__waiter *w,
                          const struct weir_drv_hconn *session) {
   uint64_t begun = session->slot->since;
-  if (weir__pool_settings(pool)->timeout_scope == WEIR_SCOPE_OVERALL) {
+  if (w->strict ||
+      weir__pool_settings(pool)->timeout_scope == WEIR_SCOPE_OVERALL) {
     return;
   }
   SAY(t, ", which had %.2f s of its own after %.2f s in line",

@@ -92,6 +92,7 @@ static void give_back(struct weir__pool *pool, struct weir__slot *slot) {
                                           weir__slot_lease(word)))) {
   }
   weir__mutex_lock(&pool->mu);
+  pool->policies.failure->dropped(pool, slot->since); /* unless it has told */
   pool->n_connecting--;
   pool->n_closing++;
   weir__upkeep_left_locked(pool);
@@ -110,7 +111,6 @@ void weir__growth_drop(struct weir__pool *pool, struct weir__slot *slot) {
   (void)weir__growth_hand_in(pool, slot, WEIR_OUTCOME_DROPPED, WEIR_CLASS_NONE,
                              NULL);
   weir__mutex_lock(&pool->mu);
-  pool->policies.failure->dropped(pool, slot->since);
   pool->connects_begun--;
   weir__limiter_give(&pool->growth.limiter,
                      weir__pool_settings(pool)->connect_rate);

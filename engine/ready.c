@@ -106,7 +106,8 @@ static int open_one(struct wait *w, struct weir_error *err) {
   if (w->strict) {
     weir__growth_prove(w->pool, true);
   }
-  int rc = weir__acquire(w->pool, w->self, left(w->deadline), &lease, &own);
+  int rc =
+      weir__acquire_within(w->pool, w->self, left(w->deadline), &lease, &own);
   if (w->strict) {
     weir__growth_prove(w->pool, false);
   }

@@ -58,6 +58,7 @@ struct weir__waiter {
   uint64_t waited; /* until it was granted, as the pool's sums have it */
   uint32_t before; /* that were in front when it gave up: dispatch.c */
   bool behind;     /* in line behind another: Pool Async=dispatcher */
+  bool strict;     /* its time is its connect's, too, whatever the pool says */
   bool opened_for; /* a connect was begun for one that opens none itself */
 };
 

@@ -18,7 +18,7 @@ static struct weir__failure_verdict judge(struct weir__pool *pool,
                                           uint64_t begun)
     WEIR_REQUIRES(pool->mu) {
   uint64_t left = weir__period_failed(pool, class, cause, begun);
-  return (struct weir__failure_verdict){.one = weir__period_applies(pool),
+  return (struct weir__failure_verdict){.one = weir__period_tells(pool, cause),
                                         .again_ns = left};
 }
 

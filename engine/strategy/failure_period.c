@@ -61,6 +61,12 @@ bool weir__period_refuses(struct weir__pool *pool,
   return true;
 }
 
+bool weir__period_tells(const struct weir__pool *pool,
+                        const struct weir__cause *cause) {
+  return weir__period_applies(pool) && cause != NULL &&
+         cause->error.code != WEIR_E_NOMEM;
+}
+
 uint64_t weir__period_failed(struct weir__pool *pool,
                              enum weir__class class,
                              struct weir__cause *cause,
@@ -70,7 +76,7 @@ uint64_t weir__period_failed(struct weir__pool *pool,
   if (class == WEIR_CLASS_PERMANENT) {
     weir__growth_bar_locked(pool, cause);
   }
-  if (!weir__period_applies(pool)) {
+  if (!weir__period_tells(pool, cause)) {
     return 0;
   }
   (void)weir__blocking_failed(&g->blocking, begun, now);

@@ -21,6 +21,12 @@ struct weir__cause;
 /* Whether failures of the pool begin a period. */
 bool weir__period_applies(const struct weir__pool *pool);
 
+/* Whether others are told of the failure of one connect.  That we have no memory says
+ * nothing of the server, and without any for the cause nobody could be told why: the
+ * next one finds out for itself. */
+bool weir__period_tells(const struct weir__pool *pool,
+                        const struct weir__cause *cause);
+
 /* As in struct weir__failure_policy. */
 bool weir__period_allows(struct weir__pool *pool,
                          uint64_t now,
@@ -35,8 +41,8 @@ bool weir__period_refuses(struct weir__pool *pool,
                           uint64_t now,
                           struct weir__cause **out_cause);
 
-/* A connect has failed.  Returns how long no other begins; 0: the pool has no
- * period. */
+/* A connect has failed.  Returns how long no other begins; 0: it tells others
+ * nothing. */
 uint64_t weir__period_failed(struct weir__pool *pool,
                              enum weir__class class,
                              struct weir__cause *cause,

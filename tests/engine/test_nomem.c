@@ -11,6 +11,7 @@
 #include "drivers_dir.h"
 #include "failing_alloc.h"
 #include "fixture.h"
+#include "virtual_clock.h"
 
 static struct fixture f;
 
@@ -364,5 +365,77 @@ Test(nomem, loses_no_unit_no_permit_and_no_waiter, .timeout = 100) {
   }
   cr_assert(past);
   cr_assert_gt(n, 10);
+  failing_alloc_restore();
+}
+
+/* ------------------------------------------ a shortage is not the server's fault */
+
+static int acquire_without(weir_h pool, uint64_t n) {
+  weir_h lease = 0;
+  failing_alloc_at(n);
+  int rc = weir_acquire(pool, FIXTURE_S, &lease, &f.err);
+  bool past = failing_alloc_failed() == 0;
+  failing_alloc_at(0);
+  cr_assert(rc == WEIR_OK || rc == WEIR_E_NOMEM || rc == WEIR_E_FAIL,
+            "acquire answered %d: %s", rc, f.err.message);
+  cr_assert(rc != WEIR_OK || weir_discard(lease) == WEIR_OK);
+  return past;
+}
+
+/* No blocking period begins with it, nor does one go on because its probe found no
+ * memory: whoever comes with memory opens. */
+static void be_short(const char *failure) {
+  bool past = false;
+  for (uint64_t n = 1; n < 100 && !past; n++) {
+    fixture_open_virtual(&f);
+    weir_h pool = fixture_pool(
+        &f,
+        "Pool Failure=%s;Mock Script Text=\"connect 1: fail endpoint network "
+        "'no'\"",
+        failure);
+    weir_h lease = 0;
+    cr_assert_eq(weir_acquire(pool, FIXTURE_S, &lease, NULL), WEIR_E_FAIL);
+    fixture_advance(&f, fixture_stats(pool).blocked_ns);
+    past = acquire_without(pool, n);
+    cr_assert_eq(fixture_stats(pool).blocked_ns, 0, "%s, %d", failure, (int)n);
+    lease = fixture_acquire(&f, pool);
+    cr_assert_eq(weir_release(lease), WEIR_OK);
+    fixture_close(&f);
+  }
+  cr_assert(past);
+}
+
+Test(nomem, begins_and_lengthens_no_blocking_period, .timeout = 30) {
+  failing_alloc_install();
+  be_short("all");
+  be_short("one");
+  failing_alloc_restore();
+}
+
+/* A connect that fails, of which nothing can be told for want of memory, fails
+ * nobody else. */
+Test(nomem, has_no_period_that_nobody_can_be_told_of, .timeout = 30) {
+  bool past = false;
+  unsigned untold = 0;
+  failing_alloc_install();
+  for (uint64_t n = 1; n < 100 && !past; n++) {
+    fixture_open_virtual(&f);
+    weir_h pool = fixture_pool(
+        &f, "Pool Failure=all;Mock Script Text=\"connect 1: fail endpoint "
+            "network 'no'\"");
+    weir_h lease = 0;
+    past = acquire_without(pool, n);
+    int rc = weir_acquire(pool, FIXTURE_S, &lease, &f.err);
+    /* The connect that fails may only come now, or have been kept for nobody. */
+    if (rc == WEIR_OK) {
+      cr_assert_eq(weir_release(lease), WEIR_OK);
+      untold++;
+    } else {
+      cr_assert_eq(rc, WEIR_E_FAIL, "%d: %s", (int)n, f.err.message);
+    }
+    fixture_close(&f);
+  }
+  cr_assert(past);
+  cr_assert_neq(untold, 0);
   failing_alloc_restore();
 }

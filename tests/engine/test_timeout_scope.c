@@ -171,3 +171,66 @@ Test(timeout_scope, prolongs_a_wait_once, .timeout = 10) {
   AWAIT_STAT(pool, idle, 1);
   fixture_close(&f);
 }
+
+/* ------------------------------------------ a wait that is over is over once */
+
+/* A caller whose connect hangs and is no use when its wait is over, twice as long
+ * as that already: no other connect begins for it. */
+static void open_in_vain(const char *settings) {
+  open_with("connect 1-2: hang, fail endpoint network 'nobody home'", settings);
+  acquirer_start(&a, pool, 4 * FIXTURE_S);
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 6 * S);
+}
+
+Test(timeout_scope, opens_no_second_one_when_the_first_failed, .timeout = 10) {
+  open_in_vain("Pool Failure=breaker");
+  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  AWAIT_STAT(pool, connects_failed, 1);
+  cr_assert_eq(acquirer_join(&a), WEIR_E_TIMEOUT);
+  cr_assert_not_null(strstr(a.err.message, "nobody home"), "%s", a.err.message);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 1);
+  cr_assert_eq(fixture_stats(pool).timeouts, 1);
+  fixture_close(&f);
+}
+
+Test(timeout_scope, opens_no_second_one_when_it_was_cleared, .timeout = 10) {
+  open_with("connect 1-2: hang", "");
+  acquirer_start(&a, pool, 4 * FIXTURE_S);
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 6 * S);
+  cr_assert_eq(weir_pool_clear(pool), WEIR_OK);
+  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  cr_assert_eq(acquirer_join(&a), WEIR_E_TIMEOUT);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 1);
+  cr_assert_eq(fixture_stats(pool).timeouts, 1);
+  fixture_close(&f);
+}
+
+static struct {
+  pthread_t thread;
+  int rc;
+  uint64_t ended;
+} ready;
+
+static void *wait_ready(void *unused) {
+  ready.rc = weir_pool_wait_ready(pool, 4 * FIXTURE_S, NULL);
+  ready.ended = virtual_clock_now();
+  return unused;
+}
+
+/* That has one time, whatever a connect may take. */
+Test(timeout_scope, is_not_that_of_who_waits_until_it_is_ready, .timeout = 10) {
+  open_with("connect 1: hang", "");
+  uint64_t begun = virtual_clock_now();
+  cr_assert_eq(pthread_create(&ready.thread, NULL, wait_ready, NULL), 0);
+  AWAIT_COUNT(&f, hung, 1);
+  cr_assert_eq(virtual_clock_wait_parked(1), 0);
+  fixture_advance(&f, 4 * S);
+  cr_assert_eq(pthread_join(ready.thread, NULL), 0);
+  cr_assert_eq(ready.rc, WEIR_E_TIMEOUT);
+  cr_assert_eq(ready.ended, begun + 4 * S);
+  fixture_close(&f);
+}

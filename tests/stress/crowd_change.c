@@ -65,15 +65,26 @@ static const char calm[] =
     "Keepalive Interval=0;Connect Rate=0;Endpoint Max Connections=0;"
     "Min Pool Size=0;Max Pool Size=6";
 
+/* The same all life long: all strategies, or one and policies, or every pool with
+ * policies that nobody would put together. */
+static const char *behaviour(unsigned long turn, char *mixture) {
+  switch (crowd.seed / 4 % 4) {
+  case 0:
+    return stress_strategy(turn);
+  case 1:
+    return stress_policy(turn * 5);
+  default:
+    return stress_mixture(turn * 31, mixture);
+  }
+}
+
 int crowd_open_pool(unsigned i, weir_h *out_pool) {
   unsigned long turn = (unsigned long)crowd.seed + i;
   const char *text = conninfos[crowd.seed / 2 % 2][i];
   struct weir_error err = {.struct_size = sizeof err};
-  /* The same all life long: all strategies, or one and policies. */
-  int rc = stress_open_pool(crowd.engine,
-                            crowd.seed / 4 % 2 == 0 ? stress_strategy(turn)
-                                                    : stress_policy(turn * 5),
-                            text, out_pool, &err);
+  char mixture[STRESS_MIXTURE];
+  int rc = stress_open_pool(crowd.engine, behaviour(turn, mixture), text,
+                            out_pool, &err);
   if (rc != WEIR_OK && !crowd.rough) {
     stress_broken(err.message, rc);
   }

@@ -38,6 +38,31 @@ static inline const char *stress_policy(unsigned long turn) {
                        : all[turn % (sizeof all / sizeof all[0])];
 }
 
+/* Every policy at once, each by its own part of the number.  Owns: the caller the
+ * text, of STRESS_MIXTURE bytes. */
+#define STRESS_MIXTURE 256u
+
+static inline const char *stress_mixture(unsigned long turn, char *text) {
+  static const char *const idle[] = {"affinity", "lifo", "fifo"};
+  static const char *const growth[] = {"adaptive", "serial", "parallel"};
+  static const char *const handoff[] = {"bounded", "direct", "queued",
+                                        "barging"};
+  static const char *const trim[] = {"peak", "sweep", "median"};
+  static const char *const failure[] = {"breaker", "all", "one"};
+  static const char *const async[] = {"queue", "dispatcher"};
+  static const char *const scope[] = {"overall", "per-phase"};
+  static const char *const expiry[] = {"enforced", "sqlclient"};
+  unsigned long n = turn * 2654435761u >> 7;
+  (void)snprintf(text, STRESS_MIXTURE,
+                 "Pool Idle Order=%s;Pool Growth=%s;Pool Handoff=%s;"
+                 "Pool Trim=%s;Pool Failure=%s;Pool Async=%s;"
+                 "Connect Timeout Scope=%s;Idle Expiry=%s;",
+                 idle[n % 3], growth[n / 3 % 3], handoff[n / 9 % 4],
+                 trim[n / 36 % 3], failure[n / 108 % 3], async[n / 324 % 2],
+                 scope[n / 648 % 2], expiry[n / 1296 % 2]);
+  return text;
+}
+
 /* weir_pool_open() of the two texts, one behind the other. */
 static inline int stress_open_pool(weir_h engine,
                                    const char *strategy,
