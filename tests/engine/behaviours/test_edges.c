@@ -298,6 +298,41 @@ Test(edges, who_submits_in_a_blocking_period_fails_at_once, .timeout = 10) {
   }
 }
 
+/* Session Init belongs to the connect: V2's activation, which begins none, does not. */
+Test(edges, a_session_that_cannot_be_set_up_begins_a_period, .timeout = 10) {
+  EACH_PRESET(i) {
+    weir_h lease = 0;
+    open_pool(i, "Session Init='fail 102'");
+    cr_assert_eq(weir_acquire(pool, FIXTURE_S, &lease, &f.err), WEIR_E_FAIL);
+    cr_assert_eq(fixture_stats(pool).blocked_ns, 5 * S);
+    AWAIT_STAT(pool, closing, 0);
+    cr_assert_eq(preset_count(pool), 0);
+    fixture_close(&f);
+  }
+}
+
+/* SqlClient counts a new soft connect and an end of one. */
+Test(edges, a_replacement_is_no_new_lease, .timeout = 10) {
+  EACH_PRESET(i) {
+    struct weir_counters c = {.struct_size = sizeof c};
+    open_pool(i, "Probe Window=1 h;"
+                 "Mock Script Text='reset 1: fail conn network'");
+    weir_h lease = fixture_acquire(&f, pool);
+    cr_assert_eq(fixture_run(&f, lease, "set mine"), WEIR_OK);
+    PRESET_RELEASE(lease);
+    lease = fixture_acquire(&f, pool);
+    cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+    cr_assert_eq(weir_pool_counters(pool, &c), WEIR_OK);
+    cr_assert_eq(c.hard_connects, 2);
+    cr_assert_eq(c.hard_disconnects, 1);
+    cr_assert_eq(c.soft_connects, 2);
+    cr_assert_eq(c.soft_disconnects, 1);
+    cr_assert_eq(c.number_of_pooled_connections, 1);
+    cr_assert_eq(c.number_of_active_connections, 1);
+    fixture_close(&f);
+  }
+}
+
 /* ------------------------------------------------------------- without a pool */
 
 /* Pooling=false is no pool in SqlClient: nobody waits for another's connect, and
