@@ -389,8 +389,8 @@ WEIR_API int32_t weir_pool_close(weir_h pool);
 /* Retires every connection opened before this call: idle ones now, leased ones
  * when they come back, those being opened as soon as they are open.  An acquire
  * that begins after this call returned gets none of them.  Waiters keep their
- * place.  Failed connects are forgotten.  For 1 s nothing is opened for Min Pool
- * Size.  The sessions end in the
+ * place.  Failed connects are forgotten.  With Pool Growth=adaptive nothing is
+ * opened for Min Pool Size for 1 s.  The sessions end in the
  * background; with no lease out, the server has none left when weir_pool_stats()
  * shows closing = 0 and connecting = 0, so that a database can be dropped then.
  * Returns WEIR_OK or WEIR_E_HANDLE.  Does not block. */

@@ -9,8 +9,13 @@
 #include "pool.h"
 #include "sys/clock.h"
 
+/* Not without Pooling: there each open has its own error, as in SqlClient. */
 bool weir__period_applies(const struct weir__pool *pool) {
-  switch (weir__pool_settings(pool)->blocking_period) {
+  const struct weir__settings *set = weir__pool_settings(pool);
+  if (!set->pooling) {
+    return false;
+  }
+  switch (set->blocking_period) {
   case WEIR_BLOCKING_ALWAYS:
     return true;
   case WEIR_BLOCKING_NEVER:

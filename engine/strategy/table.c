@@ -63,8 +63,16 @@ static const struct weir__async_policy *const async[] = {
     [WEIR_ASYNC_DISPATCHER] = &weir__async_dispatcher,
 };
 
+/* Without Pooling nobody waits for another's connect: SqlClient has no pool then. */
+static void leave_alone(struct weir__policies *p) {
+  if (p->growth == &weir__growth_serial) {
+    p->growth = &weir__growth_parallel;
+  }
+  p->async = &weir__async_queue;
+}
+
 struct weir__policies weir__policies_of(const struct weir__settings *set) {
-  return (struct weir__policies){
+  struct weir__policies p = {
       .idle = idle[set->idle_order],
       .growth = growth[set->growth],
       .handoff = handoff[set->handoff],
@@ -72,4 +80,8 @@ struct weir__policies weir__policies_of(const struct weir__settings *set) {
       .failure = failure[set->failure],
       .async = async[set->async],
   };
+  if (!set->pooling) {
+    leave_alone(&p);
+  }
+  return p;
 }

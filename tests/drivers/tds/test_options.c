@@ -309,8 +309,17 @@ static uint32_t flags_of(const char *options) {
 }
 
 Test(options, know_a_cloud_host, .timeout = 5) {
-  cr_expect_eq(flags_of("Server=tcp:X.Database.Windows.NET,1433"),
-               WEIR_DRV_CFG_CLOUD);
+  static const char *const servers[] = {
+      "tcp:X.Database.Windows.NET,1433", "x.database.windows.net",
+      "x.database.cloudapi.de,1433",     "x.database.usgovcloudapi.net",
+      "x.database.chinacloudapi.cn",     "x.database.fabric.microsoft.com",
+  };
+  for (size_t i = 0; i < sizeof servers / sizeof servers[0]; i++) {
+    char options[64];
+    (void)snprintf(options, sizeof options, "Server=%s", servers[i]);
+    cr_expect_eq(flags_of(options), WEIR_DRV_CFG_CLOUD, "%s", servers[i]);
+  }
+  cr_expect_eq(flags_of("Server=x.database.windows.org"), 0);
   cr_expect_eq(flags_of("Server=database.windows.net.example"), 0);
   cr_expect_eq(flags_of("Server=.database.windows.net"), 0);
 }

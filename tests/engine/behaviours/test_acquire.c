@@ -272,6 +272,21 @@ Test(acquire,
   }
 }
 
+static void key_says(const char *what) {
+  char key[512];
+  cr_assert_eq(weir_pool_key(pool, key, sizeof key, NULL), WEIR_OK);
+  says(key, what);
+}
+
+Test(acquire, behaviour_058_a_pool_tells_its_driver, .timeout = 10) {
+  EACH_PRESET(i) {
+    open_pool(i, "");
+    key_says("mock");
+    key_says(preset_names[i]);
+    fixture_close(&f);
+  }
+}
+
 Test(acquire, behaviour_059_a_new_pool_counts_0, .timeout = 10) {
   EACH_PRESET(i) {
     open_pool(i, "");
@@ -292,11 +307,56 @@ Test(acquire, behaviour_060_a_new_pool_has_no_error_to_tell, .timeout = 10) {
   }
 }
 
+Test(acquire, behaviour_061_pools_have_numbers_of_their_own, .timeout = 10) {
+  EACH_PRESET(i) {
+    open_pool(i, "Database=a");
+    weir_h other =
+        fixture_pool(&f, "Pool Strategy=%s;Database=b", preset_names[i]);
+    cr_assert_gt(pool, 0);
+    cr_assert_gt(other, 0);
+    cr_assert_neq(other, pool);
+    fixture_close(&f);
+  }
+}
+
+Test(acquire, behaviour_062_a_pool_tells_who_logs_in, .timeout = 10) {
+  EACH_PRESET(i) {
+    open_pool(i, "User ID=annabel");
+    key_says("annabel");
+    fixture_close(&f);
+  }
+}
+
 Test(acquire, behaviour_063_a_new_pool_is_open, .timeout = 10) {
   EACH_PRESET(i) {
     open_pool(i, "");
     cr_assert_eq(fixture_stats(pool).state, WEIR_POOL_OPEN);
     (void)fixture_acquire(&f, pool);
+    fixture_close(&f);
+  }
+}
+
+Test(acquire, behaviour_064_one_key_is_one_pool, .timeout = 10) {
+  EACH_PRESET(i) {
+    open_pool(i, "Max Pool Size=7;Database=a");
+    cr_assert_eq(fixture_pool(&f,
+                              "database='a';MAXPOOLSIZE=7;"
+                              "Pool Strategy=%s",
+                              preset_names[i]),
+                 pool);
+    fixture_close(&f);
+  }
+}
+
+Test(acquire, behaviour_065_a_pool_tells_its_options, .timeout = 10) {
+  EACH_PRESET(i) {
+    open_pool(i, "Max Pool Size=77;Min Pool Size=3;Startup=lazy;"
+                 "Load Balance Timeout=1234");
+    struct weir_pool_stats s = fixture_stats(pool);
+    cr_assert_eq(s.max_size, 77);
+    cr_assert_eq(s.min_size, 3);
+    key_says("77");
+    key_says("1234");
     fixture_close(&f);
   }
 }

@@ -98,6 +98,47 @@ Test(budget,
   }
 }
 
+Test(budget, behaviour_304_a_wait_is_over_after_its_time, .timeout = 10) {
+  static const uint64_t times[] = {1, S / 1000, S, 3600 * S};
+  EACH_PRESET(i) {
+    open_pool(i, FULL);
+    (void)fixture_acquire(&f, pool);
+    for (unsigned k = 0; k < 4; k++) {
+      wait_for((int64_t)times[k]);
+      ends_after(times[k]);
+    }
+    fixture_close(&f);
+  }
+}
+
+/* That of the one before has been used up. */
+Test(budget, behaviour_306_each_wait_has_a_whole_time, .timeout = 10) {
+  EACH_PRESET(i) {
+    open_pool(i, FULL "Connect Timeout=30");
+    (void)fixture_acquire(&f, pool);
+    for (unsigned k = 0; k < 3; k++) {
+      wait_for(WEIR_TIMEOUT_POOL);
+      ends_after(30 * S);
+    }
+    fixture_close(&f);
+  }
+}
+
+/* Its session is given up, and its place is there again. */
+Test(budget, behaviour_307_a_late_connect_is_cut_off_in_time, .timeout = 10) {
+  EACH_PRESET(i) {
+    open_pool(i, FULL "Connect Timeout=10;Mock Script Text='connect 1: hang'");
+    wait_for(WEIR_TIMEOUT_POOL);
+    AWAIT_COUNT(&f, hung, 1);
+    cr_assert_eq(virtual_clock_wait_parked(1), 0);
+    ends_after(10 * S);
+    AWAIT_STAT(pool, empty, 1);
+    AWAIT_COUNT(&f, hung, 0);
+    AWAIT_COUNT(&f, conns_live, 0);
+    fixture_close(&f);
+  }
+}
+
 Test(budget, behaviour_308_a_wait_that_is_over_ends_at_once, .timeout = 10) {
   EACH_PRESET(i) {
     weir_h lease = 0;
@@ -196,6 +237,42 @@ Test(budget,
     wait_for(WEIR_TIMEOUT_NEVER);
     AWAIT_COUNT(&f, hung, 1);
     ends_after(10 * S);
+    fixture_close(&f);
+  }
+}
+
+/* Also where Connect Timeout=0 is without end. */
+Test(budget,
+     behaviour_318_a_time_of_0_is_over_now_and_not_endless,
+     .timeout = 10) {
+  EACH_PRESET(i) {
+    weir_h lease = 0;
+    open_pool(i, FULL "Connect Timeout=0");
+    weir_h queue = queue_of(&f, 1);
+    weir_h held = fixture_acquire(&f, pool);
+    cr_assert_eq(weir_acquire(pool, 0, &lease, &f.err), WEIR_E_TIMEOUT);
+    cr_assert_eq(weir_submit_acquire(pool, 0, queue, 7, &lease, NULL, &f.err),
+                 WEIR_E_TIMEOUT);
+    PRESET_RELEASE(held);
+    fixture_close(&f);
+  }
+}
+
+Test(budget, behaviour_325_huge_times_do_not_overflow, .timeout = 10) {
+  static const int64_t huge[] = {INT64_MAX - 1, INT64_C(2147483647) * FIXTURE_S,
+                                 WEIR_TIMEOUT_POOL};
+  EACH_PRESET(i) {
+    open_pool(i, FULL "Connect Timeout=2147483647");
+    fixture_advance(&f, 1000 * S);
+    for (unsigned k = 0; k < 3; k++) {
+      weir_h held = fixture_acquire(&f, pool);
+      wait_for(huge[k]);
+      fixture_advance(&f, 1000000 * S);
+      cr_assert_eq(fixture_stats(pool).waiters, 1);
+      PRESET_RELEASE(held);
+      cr_assert_eq(acquirer_join(&a), WEIR_OK);
+      PRESET_RELEASE(a.lease);
+    }
     fixture_close(&f);
   }
 }

@@ -132,6 +132,51 @@ static void close_pool(void) {
 }
 
 Test(channel_queue,
+     behaviour_037_the_first_end_of_the_line_is_told,
+     .timeout = 10) {
+  EACH_PRESET(i) {
+    open_idle(i, "", 2);
+    cr_assert_eq(weir_pool_close(pool), WEIR_OK);
+    AWAIT_COUNT(&f, sessions_live, 0);
+    fixture_close(&f);
+  }
+}
+
+Test(channel_queue,
+     behaviour_038_the_second_is_told_that_it_is_over,
+     .timeout = 10) {
+  EACH_PRESET(i) {
+    open_idle(i, "", 2);
+    weir_h lease = fixture_acquire(&f, pool);
+    close_pool();
+    cr_assert_eq(weir_pool_close(pool), WEIR_E_HANDLE);
+    cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+    PRESET_RELEASE(lease);
+    fixture_close(&f);
+  }
+}
+
+/* It was its own before the end; only then is it closed. */
+Test(channel_queue,
+     behaviour_040_what_was_given_before_the_end_can_still_be_taken,
+     .timeout = 10) {
+  EACH_PRESET(i) {
+    open_pool(i, "Max Pool Size=1");
+    weir_h queue = queue_of(&f, 1);
+    weir_h lease = fixture_acquire(&f, pool);
+    (void)submit_waiting(&f, pool, WEIR_TIMEOUT_NEVER, queue, 7);
+    PRESET_RELEASE(lease); /* which posts it */
+    close_pool();
+    lease = take_one(&f, queue, 7, WEIR_OK).lease;
+    cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+    cr_assert_eq(take_none(queue), WEIR_E_TIMEOUT);
+    PRESET_RELEASE(lease);
+    AWAIT_COUNT(&f, sessions_live, 0);
+    fixture_close(&f);
+  }
+}
+
+Test(channel_queue,
      behaviour_039_what_comes_back_after_the_end_is_not_kept,
      .timeout = 10) {
   EACH_PRESET(i) {

@@ -315,6 +315,7 @@ Test(live,
     fixture_close(&f);
   }
 }
+
 Test(live,
      behaviour_335_two_sweeps_close_what_is_not_used_and_keep_what_is,
      .timeout = 20) {

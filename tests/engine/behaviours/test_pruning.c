@@ -109,20 +109,15 @@ Test(pruning, behaviour_150_connection_idle_timeout_0_is_not, .timeout = 10) {
   fixture_close(&f);
 }
 
-/* The table of intervals and windows: not a nanosecond before the last sample. */
-Test(pruning, behaviour_152_the_table_of_intervals_and_samples, .timeout = 60) {
-  static const struct {
-    const char *idle_s;
-    unsigned interval_s;
-    unsigned samples;
-  } rows[] = {
-      {"300", 10, 30},     {"100", 10, 10},
-      {"60", 10, 6},       {"15", 10, 2},
-      {"5", 10, 1},        {"3000", 10, 300},
-      {"6000", 20, 300},   {"10000", 34, 295},
-      {"86400", 288, 300}, {"2147483647", 86400, 300},
-  };
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+struct plan {
+  const char *idle_s;
+  unsigned interval_s;
+  unsigned samples;
+};
+
+/* Intervals and windows: not a nanosecond before the last sample. */
+static void check_plans(const struct plan *rows, size_t n) {
+  for (size_t i = 0; i < n; i++) {
     fixture_open_virtual(&f);
     pool = fixture_pool(
         &f, "Pool Strategy=channel;Max Pool Size=4;Connection Idle Timeout=%s",
@@ -137,6 +132,26 @@ Test(pruning, behaviour_152_the_table_of_intervals_and_samples, .timeout = 60) {
     cr_assert_eq(idle(), 0, "%s: too late", rows[i].idle_s);
     fixture_close(&f);
   }
+}
+
+Test(pruning, behaviour_152_the_table_of_intervals_and_samples, .timeout = 60) {
+  static const struct plan rows[] = {
+      {"300", 10, 30},     {"100", 10, 10},
+      {"60", 10, 6},       {"15", 10, 2},
+      {"5", 10, 1},        {"3000", 10, 300},
+      {"6000", 20, 300},   {"10000", 34, 295},
+      {"86400", 288, 300}, {"2147483647", 86400, 300},
+  };
+  check_plans(rows, sizeof rows / sizeof rows[0]);
+}
+
+/* Up: the interval in the last two rows, the window in all. */
+Test(pruning, behaviour_163_divisions_are_rounded_up, .timeout = 60) {
+  static const struct plan rows[] = {
+      {"1", 10, 1},    {"11", 10, 2},     {"20", 10, 2},     {"21", 10, 3},
+      {"301", 10, 31}, {"3001", 11, 273}, {"3301", 12, 276},
+  };
+  check_plans(rows, sizeof rows / sizeof rows[0]);
 }
 
 /* ----------------------------------------------------------------- the timer
@@ -234,6 +249,39 @@ Test(pruning,
     fixture_advance(&f, DAY);
     fixture_close(&f);
   }
+}
+
+Test(pruning, behaviour_162_shutting_down_again_is_well, .timeout = 10) {
+  open_channel("");
+  fill(2);
+  samples(2);
+  cr_assert_eq(weir_pool_close(pool), WEIR_OK);
+  for (unsigned i = 0; i < 3; i++) {
+    cr_assert_eq(weir_pool_close(pool), WEIR_E_HANDLE);
+  }
+  AWAIT_COUNT(&f, sessions_live, 0);
+  fixture_advance(&f, DAY);
+  fixture_close(&f);
+}
+
+/* The window would be full one step later. */
+Test(pruning, behaviour_170_after_a_shutdown_no_sample_counts, .timeout = 10) {
+  struct weir_counters c = {.struct_size = sizeof c};
+  open_channel("");
+  fill(5);
+  acquire(0, 2);
+  samples(2);
+  cr_assert_eq(weir_pool_close(pool), WEIR_OK);
+  AWAIT_COUNT(&f, sessions_live, 2);
+  for (unsigned i = 0; i < 9; i++) {
+    fixture_advance(&f, STEP);
+  }
+  cr_assert_eq(weir_engine_counters(f.engine, &c), WEIR_OK);
+  cr_assert_eq(c.hard_disconnects, 3);
+  cr_assert_eq(fixture_run(&f, held[0], "rows 1"), WEIR_OK);
+  release(0, 2);
+  AWAIT_COUNT(&f, sessions_live, 0);
+  fixture_close(&f);
 }
 
 /* ------------------------------------------------------------------ how many */

@@ -24,6 +24,82 @@ static weir_h doomed_lease(unsigned preset, const char *then) {
   return fixture_acquire(&f, pool);
 }
 
+Test(replace, behaviour_020_replacing_keeps_the_count, .timeout = 10) {
+  EACH_PRESET(i) {
+    weir_h lease = doomed_lease(i, "\";Max Pool Size=3");
+    cr_assert_eq(preset_count(pool), 1);
+    cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+    cr_assert_eq(preset_count(pool), 1);
+    cr_assert_eq(fixture_stats(pool).empty, 2);
+    cr_assert_eq(fixture_stats(pool).connects_ok, 2);
+    fixture_close(&f);
+  }
+}
+
+Test(replace,
+     behaviour_021_the_new_one_is_in_the_pool_and_the_old_is_not,
+     .timeout = 10) {
+  EACH_PRESET(i) {
+    weir_h extra = 0;
+    weir_h lease = doomed_lease(i, "\";Max Pool Size=1");
+    cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+    PRESET_RELEASE(lease);
+    lease = fixture_acquire(&f, pool);
+    cr_assert_eq(fixture_number(&f, lease, "session", 0), 2);
+    cr_assert_eq(weir_acquire(pool, 0, &extra, NULL), WEIR_E_TIMEOUT);
+    cr_assert_eq(f.mock->kill_session(f.drv, 1), 0); /* it has gone */
+    fixture_close(&f);
+  }
+}
+
+/* A lease that is over names no connection any more. */
+Test(replace, behaviour_022_an_unknown_one_is_not_replaced, .timeout = 10) {
+  EACH_PRESET(i) {
+    weir_h lease = doomed_lease(i, "\"");
+    PRESET_RELEASE(lease);
+    cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_E_HANDLE);
+    cr_assert_eq(fixture_stats(pool).connects_begun, 1);
+    cr_assert_eq(preset_count(pool), 1);
+    fixture_close(&f);
+  }
+}
+
+Test(replace, behaviour_025_nobody_elses_is_touched, .timeout = 10) {
+  EACH_PRESET(i) {
+    weir_h lease = doomed_lease(i, "\"");
+    weir_h other = fixture_acquire(&f, pool);
+    cr_assert_eq(fixture_run(&f, other, "set his"), WEIR_OK);
+    cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+    cr_assert_eq(fixture_number(&f, other, "session", 0), 2);
+    cr_assert_eq(fixture_number(&f, lease, "session", 0), 3);
+    fixture_close(&f);
+  }
+}
+
+/* What takes its place is not replaced in turn. */
+Test(replace, behaviour_026_it_is_replaced_once, .timeout = 10) {
+  EACH_PRESET(i) {
+    weir_h lease = doomed_lease(i, ";exec on 2: fail conn network\"");
+    cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_E_FAIL);
+    cr_assert_eq(fixture_stats(pool).connects_begun, 2);
+    cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_E_FAIL);
+    cr_assert_eq(fixture_stats(pool).connects_begun, 2);
+    PRESET_RELEASE(lease);
+    fixture_close(&f);
+  }
+}
+
+Test(replace, behaviour_069_the_replacement_is_not_the_old_one, .timeout = 10) {
+  EACH_PRESET(i) {
+    weir_h lease = doomed_lease(i, "\"");
+    cr_assert_eq(fixture_counts(&f).calls[MOCK_CONN_CREATE], 1);
+    cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
+    cr_assert_eq(fixture_counts(&f).calls[MOCK_CONN_CREATE], 2);
+    cr_assert_eq(fixture_number(&f, lease, "session", 0), 2);
+    fixture_close(&f);
+  }
+}
+
 Test(replace,
      behaviour_190_a_replacement_is_another_connection,
      .timeout = 10) {

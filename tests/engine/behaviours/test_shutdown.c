@@ -25,6 +25,11 @@ static void open_as(unsigned preset, const char *settings) {
                       preset_names[preset], settings);
 }
 
+static void open_again(unsigned preset) {
+  pool = fixture_pool(&f, "Pool Strategy=%s;Max Pool Size=8;",
+                      preset_names[preset]);
+}
+
 static void acquire(weir_h *leases, unsigned n) {
   for (unsigned i = 0; i < n; i++) {
     leases[i] = fixture_acquire(&f, pool);
@@ -200,6 +205,29 @@ Test(shutdown,
   }
 }
 
+/* The string again is another pool. */
+static void is_not_revived(unsigned preset) {
+  weir_h lease;
+  open_as(preset, "");
+  acquire(&lease, 1);
+  weir_h old = pool;
+  close_pool();
+  open_again(preset);
+  cr_assert_neq(pool, old);
+  cr_assert_eq(fixture_stats(pool).leased, 0);
+  cr_assert_eq(weir_acquire(old, WEIR_TIMEOUT_NEVER, &lease, NULL),
+               WEIR_E_HANDLE);
+  acquire(&lease, 1);
+  cr_assert_eq(fixture_number(&f, lease, "session", 0), 2);
+  cr_assert_eq(counters().number_of_active_connection_pools, 1);
+  cr_assert_eq(counters().number_of_inactive_connection_pools, 1);
+}
+
+Test(shutdown, behaviour_178_opening_again_does_not_revive_it, .timeout = 10) {
+  is_not_revived(CHANNEL);
+  fixture_close(&f);
+}
+
 Test(shutdown,
      behaviour_179_an_acquire_after_the_end_gets_none_and_opens_nothing,
      .timeout = 10) {
@@ -279,5 +307,46 @@ Test(shutdown, behaviour_188_a_blocking_waiter_leaves_at_once, .timeout = 10) {
   cr_assert_eq(a.lease, 0);
   release(&lease, 1);
   settles_at(0);
+  fixture_close(&f);
+}
+
+/* The time of several sweeps. */
+Test(shutdown,
+     behaviour_185_after_the_end_no_sweep_touches_what_is_in_use,
+     .timeout = 10) {
+  weir_h leases[3];
+  open_as(LEGACY, "");
+  acquire(leases, 3);
+  release(leases, 2);
+  fixture_sync(&f);
+  close_pool();
+  settles_at(1);
+  for (unsigned i = 0; i < 48; i++) {
+    fixture_advance(&f, 10 * (uint64_t)FIXTURE_S);
+  }
+  cr_assert_eq(counters().hard_disconnects, 2);
+  cr_assert_eq(fixture_run(&f, leases[2], "rows 1"), WEIR_OK);
+  release(leases + 2, 1);
+  settles_at(0);
+  fixture_close(&f);
+}
+
+/* Neither for the old pool nor, before it has anything to sweep, for the new one. */
+Test(shutdown, behaviour_189_opening_again_sets_no_timer, .timeout = 10) {
+  weir_h lease;
+  int64_t due = 0;
+  fixture_open_foreign_virtual(&f);
+  open_again(LEGACY);
+  weir_h old = pool;
+  acquire(&lease, 1);
+  close_pool();
+  open_again(LEGACY);
+  cr_assert_neq(pool, old);
+  fixture_sync(&f);
+  do {
+    cr_assert_eq(weir_engine_turn(f.engine, &due, &f.err), WEIR_OK);
+  } while (due == 0);
+  cr_assert_eq(due, WEIR_TIMEOUT_NEVER);
+  release(&lease, 1);
   fixture_close(&f);
 }

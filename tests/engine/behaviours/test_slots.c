@@ -156,6 +156,38 @@ Test(slots, behaviour_009_two_connects_take_two_places, .timeout = 10) {
   }
 }
 
+/* Each place is in exactly one state, and those that are not empty are what the
+ * driver has. */
+static void check_places(uint64_t live) {
+  struct weir_pool_stats s = fixture_stats(pool);
+  cr_assert_eq(preset_count(pool) + s.closing, live);
+  cr_assert_eq(s.empty, 5 - live);
+  cr_assert_eq(fixture_counts(&f).conns_live, live);
+}
+
+Test(slots,
+     behaviour_010_the_places_give_exactly_the_connections_there_are,
+     .timeout = 10) {
+  EACH_PRESET(i) {
+    weir_h lease[4];
+    open_pool(i, "Max Pool Size=5");
+    for (unsigned k = 0; k < 4; k++) {
+      check_places(k);
+      lease[k] = fixture_acquire(&f, pool);
+    }
+    check_places(4);
+    PRESET_RELEASE(lease[0]);
+    check_places(4);
+    discard(lease[1]);
+    AWAIT_STAT(pool, closing, 0);
+    check_places(3);
+    cr_assert_eq(weir_pool_clear(pool), WEIR_OK);
+    AWAIT_STAT(pool, closing, 0);
+    check_places(2); /* those in use */
+    fixture_close(&f);
+  }
+}
+
 Test(slots,
      behaviour_011_a_connection_thrown_away_leaves_its_place,
      .timeout = 10) {
