@@ -14,6 +14,7 @@
 #include "diag.h"
 #include "exit_code.h"
 #include "interrupt.h"
+#include "term.h"
 
 /* Opens alone, of which the median counts. */
 #define ALONE_TIMES      9u
@@ -38,7 +39,7 @@ static void allow_files(uint32_t n) {
 
 /* Says on a terminal what is going on; wipes it when text is NULL. */
 static void progress(const char *text, uint32_t i, uint32_t n, const char *of) {
-  if (isatty(STDERR_FILENO) == 0) {
+  if (isatty(STDERR_FILENO) == 0 || term_is_dumb()) {
     return;
   }
   (void)fputs("\r\033[K", stderr);

@@ -46,7 +46,7 @@ static bool has_values(const struct difference *d) {
 
 /* What a key says of a name, or leaves out because it is the default. */
 struct said {
-  const char *p; /* NULL: it does not say, and only the driver knows */
+  const char *p; /* NULL: it does not say, and only the driver knows, if any */
   size_t n;
   bool is_default;
 };
@@ -88,12 +88,32 @@ static bool next_told(const char *const keys[2],
   return false;
 }
 
+static bool both_exact(const char *const keys[2]) {
+  const char *p = NULL; /* a canonical key does not say so */
+  size_t n = 0;
+  return key_parts_find(keys[0], "Pool Key", 8, &p, &n) &&
+         key_parts_find(keys[1], "Pool Key", 8, &p, &n);
+}
+
+static bool two_drivers(const char *const keys[2]) {
+  const char *a = NULL;
+  const char *b = NULL;
+  size_t a_len = 0;
+  size_t b_len = 0;
+  return key_parts_find(keys[0], "Driver", 6, &a, &a_len) &&
+         key_parts_find(keys[1], "Driver", 6, &b, &b_len) &&
+         (a_len != b_len || memcmp(a, b, a_len) != 0);
+}
+
+/* What another driver leaves out need not have a default: it may not know it. */
 static void put_value(const char *label,
+                      const char *const keys[2],
                       const char *key,
                       const struct difference *d) {
   struct said said = said_of(key, d);
   if (said.p == NULL) {
-    (void)printf("    %s  (not in it: the default)\n", label);
+    (void)printf("    %s  (not in it%s)\n", label,
+                 two_drivers(keys) ? "" : ": the default");
   } else {
     (void)printf("    %s  %.*s%s\n", label, (int)said.n, said.p,
                  said.is_default ? " (the default)" : "");
@@ -102,13 +122,16 @@ static void put_value(const char *label,
 
 static void put_difference(const char *const keys[2],
                            const struct difference *d) {
-  const char *why = is_kind(d, "secret") ? " (a secret, not shown)"
+  const char *secret = both_exact(keys)
+                           ? " (a secret, not shown: it, or how it is written)"
+                           : " (a secret, not shown)";
+  const char *why = is_kind(d, "secret") ? secret
                     : is_kind(d, "text") ? " (Pool Key=exact: as it is written)"
                                          : "";
   (void)printf("  %.*s%s\n", (int)d->name_len, d->name, why);
   if (has_values(d)) {
-    put_value("1", keys[0], d);
-    put_value("2", keys[1], d);
+    put_value("1", keys, keys[0], d);
+    put_value("2", keys, keys[1], d);
   }
 }
 

@@ -37,7 +37,7 @@ static bool is_set(const char *name) {
   return value != NULL && value[0] != '\0';
 }
 
-static bool is_dumb(void) {
+bool term_is_dumb(void) {
   /* NOLINTNEXTLINE(concurrency-mt-unsafe): likewise. */
   const char *term = getenv("TERM");
   return term == NULL || strcmp(term, "dumb") == 0;
@@ -47,6 +47,6 @@ struct term term_read(int fd, bool ascii) {
   return (struct term){
       .width = read_width(fd),
       .utf8 = !ascii && read_utf8(),
-      .colour = isatty(fd) == 1 && !is_set("NO_COLOR") && !is_dumb(),
+      .colour = isatty(fd) == 1 && !is_set("NO_COLOR") && !term_is_dumb(),
   };
 }

@@ -20,4 +20,8 @@ struct term {
  * Threads: while no other changes the environment. */
 struct term term_read(int fd, bool ascii);
 
+/* Whether the terminal can wipe no line: TERM is dumb or missing.
+ * Threads: as above. */
+bool term_is_dumb(void);
+
 #endif

@@ -99,11 +99,16 @@ static int compose(struct weir_bench *b,
 static int open_pool(struct weir_bench *b, struct fault *fault) {
   struct weir_error err = {.struct_size = sizeof err};
   int32_t rc = weir_pool_open(b->engine, b->text, b->text_len, &b->pool, &err);
-  if (rc != WEIR_OK) {
-    tell(fault, "opening the pool", rc, &err);
-    return -1;
+  if (rc == WEIR_OK) {
+    return 0;
   }
-  return 0;
+  if (err.phase == WEIR_PHASE_PARSE) {
+    /* Its position counts what compose() put in front, too. */
+    fault_usage(fault, "--conn with what the workload adds: %s", err.message);
+  } else {
+    tell(fault, "opening the pool", rc, &err);
+  }
+  return -1;
 }
 
 static void close_bench(void *pool) {

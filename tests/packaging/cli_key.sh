@@ -115,12 +115,14 @@ differ "  Pool Strategy|    1  legacy|    2  direct (the default)|" \
   "$M;Pool Strategy=legacy" "$M;Lifetime Jitter=0;Idle Expiry=sqlclient"
 differ "  Pool Strategy|    1  legacy|    2  channel|" \
   "$M;Pool Strategy=legacy;Pool Idle Order=fifo" "$M;Pool Strategy=channel"
-differ "  Driver|    1  tds|    2  mock|  Server|    1  db,1433|    2  (not in it: the default)|  mock server|    1  (not in it: the default)|    2  db|" \
+differ "  Driver|    1  tds|    2  mock|  Server|    1  db,1433|    2  (not in it)|  mock server|    1  (not in it)|    2  db|" \
   "$T" "$M;Server=db"
 differ "  Pool Key|    1  canonical (the default)|    2  exact|" \
   "$M" "$M;Pool Key=exact"
-differ "  Password (a secret, not shown)|" \
+differ "  Password (a secret, not shown: it, or how it is written)|" \
   "$M;Pool Key=exact;Password=$secret" "$M;Pool Key=exact;Password=${secret}x"
+differ "  Password (a secret, not shown: it, or how it is written)|" \
+  "$M;Pool Key=exact;Password=$secret" "$M;Pool Key=exact; Password=$secret"
 differ "  Pool Idle Order (Pool Key=exact: as it is written)|" \
   "$M;Pool Key=exact;Pool Strategy=legacy" \
   "$M;Pool Key=exact;Pool Strategy=legacy;Pool Idle Order=lifo"
