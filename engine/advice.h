@@ -33,8 +33,8 @@ struct weir__advice_item {
 
 /* Guarded by the registry's mutex. */
 struct weir__advice {
-  struct weir__pool
-      *recent[WEIR_ADVICE_RECENT]; /* a ring; NULL: closed since */
+  /* A ring; NULL: closed since. */
+  struct weir__pool *recent[WEIR_ADVICE_RECENT];
   uint32_t next;
   uint32_t n;
   struct weir__advice_item items[WEIR_ADVICE_MAX];

@@ -150,7 +150,8 @@ void weir__growth_drop(struct weir__pool *pool, struct weir__slot *slot);
 
 /* The owner of a slot gives it up: CLOSING, and its session to the reactor to be
  * closed.  *word is LEASED, IDLE, RESERVED or CONNECTING and is followed if
- * flags were added meanwhile, or with WEIR_SLOT_INCALL the lease moved on.  False: the slot is somebody else's by now. */
+ * flags were added meanwhile, or with WEIR_SLOT_INCALL the lease moved on.  False:
+ * the slot is somebody else's by now. */
 bool weir__growth_retire(struct weir__slot *slot, uint64_t *word);
 
 /* Retires every idle slot.  By the words, because a bit may be away for a moment

@@ -91,8 +91,7 @@ uint32_t weir__key_compare(const struct weir__key *a,
 
 /* True if the two differ in one name only, which goes to *out.  False for a
  * canonical key and an exact one; and it may be false for keys whose parts a driver
- * gave in two orders.  Does not
- * allocate; much quicker than weir__key_compare(). */
+ * gave in two orders.  Does not allocate; much quicker than weir__key_compare(). */
 bool weir__key_only(const struct weir__key *a,
                     const struct weir__key *b,
                     struct weir__key_part *out);

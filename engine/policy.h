@@ -43,7 +43,7 @@ struct weir__growth_policy {
   /* For whom one more connect should begin at `now`, if the limits allow it: a
    * waiter in `waiting`, not the trier.  For those who do not block it is enough
    * that one of them is meant.  NULL: what is under way or lent out will do, and
-   * *out_at is when time alone may change that; WEIR_NEVER, as it is before.
+   * *out_at is when time alone may change that, or WEIR_NEVER.
    * tried: idle connections that the first in line are about to take.  leased:
    * connections that are lent out. */
   struct weir__waiter *(*opener)(struct weir__pool *pool,
@@ -51,10 +51,9 @@ struct weir__growth_policy {
                                  uint32_t tried,
                                  uint32_t leased,
                                  uint64_t *out_at);
-  uint32_t
-      at_once; /* connects under way at once; UINT32_MAX: no limit of its own */
+  uint32_t at_once; /* connects under way; UINT32_MAX: no limit of its own */
   uint32_t filling; /* of them, for Min Pool Size */
-  bool pauses; /* fills nothing for a moment after its opening, and a clear */
+  bool pauses;      /* fills nothing for a moment after its opening, a clear */
 };
 
 /* Pool Handoff: who gets a connection that comes back. */

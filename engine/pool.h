@@ -221,21 +221,22 @@ struct weir__pool {
   bool buried;                    /* ended: waits to be freed */
 };
 
-/* Makes a pool of a driver, with everything parsed; takes *options, config, key and
- * the reference to the credential over on success.  NULL: no memory. */
+/* What a pool is made of, with everything parsed. */
 struct weir__pool_parts {
   struct weir__engine *engine;
   const struct weir__driver *driver;
   weir_drv_cfg *config;
   struct weir__options *options;
   struct weir__key *key;
-  struct weir__credential *credential;
+  struct weir__credential *credential; /* or NULL */
 };
+
+/* Makes a pool, which takes over *options, config, key and the reference to the
+ * credential.  NULL: no memory, and nothing is taken.  Calls the driver. */
 struct weir__pool *weir__pool_new(const struct weir__pool_parts *parts);
 
 /* Frees what the pool owns and then its memory.  Every slot is EMPTY and no
  * caller can hold it any more.  Calls the driver (config_destroy). */
-
 void weir__pool_free(struct weir__pool *pool);
 
 /* The settings in force, for a moment: whoever wants two that belong together
@@ -243,7 +244,7 @@ void weir__pool_free(struct weir__pool *pool);
  * reactor in which it asked. */
 static inline const struct weir__settings *weir__pool_settings(
     const struct weir__pool *pool) {
-  /* Acquire: pairs with the release in control.c. */
+  /* Acquire: pairs with the release in change.c. */
   return atomic_load_explicit(&pool->settings, memory_order_acquire);
 }
 const weir_drv_cfg *weir__pool_config(const struct weir__pool *pool);

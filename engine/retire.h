@@ -42,8 +42,8 @@ struct weir__pool;
 struct weir__slot;
 
 /* Whether a connection is to be closed for its age now: its life is over and a
- * permit is there; where Pool Trim does not ration them, none is asked for.  Once true it stays so.  The slot's owner asks, or the reactor
- * of an idle one. */
+ * permit is there; where Pool Trim does not ration them, none is asked for.  Once
+ * true it stays so.  The slot's owner asks, or the reactor of an idle one. */
 bool weir__retire_aged(struct weir__pool *pool,
                        struct weir__slot *slot,
                        uint64_t now);

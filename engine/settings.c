@@ -121,18 +121,6 @@ void weir__settings_fini(struct weir__settings *s) {
   }
 }
 
-bool weir__settings_copy(struct weir__settings *to,
-                         const struct weir__settings *from) {
-  struct weir__settings made = *from;
-  made.session_init = NULL;
-  if (from->session_init != NULL &&
-      !put_sql(&made, from->session_init, strlen(from->session_init))) {
-    return false;
-  }
-  *to = made;
-  return true;
-}
-
 static const char *kind_of(enum weir__setting_type type) {
   switch (type) {
   case WEIR_SETTING_COUNT:

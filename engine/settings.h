@@ -201,11 +201,6 @@ const char *weir__settings_default(const struct weir__setting *setting,
 /* Wipes and frees the texts; fine on a zeroed struct and twice. */
 void weir__settings_fini(struct weir__settings *s);
 
-/* *to becomes a copy with texts of its own.  False: no memory, *to is as it
- * was. */
-bool weir__settings_copy(struct weir__settings *to,
-                         const struct weir__settings *from);
-
 /* Sets one from text.  position is what an error tells (conninfo.h).
  * Returns WEIR_OK; WEIR_E_ARG (not of its type, out of range: *err names the
  * setting and its range, never the value); WEIR_E_UNSUPPORTED (not built yet);

@@ -66,10 +66,9 @@ struct weir__waiters {
   struct weir__waiter *first;
   struct weir__waiter *last;
   uint32_t n;
-  uint32_t n_submitted;       /* of them, those without a caller */
-  struct weir__waiter *trier; /* the one that is TRYING, or NULL */
-  struct weir__waiters
-      *behind;   /* its submitted nodes but one; NULL: none are */
+  uint32_t n_submitted;         /* of them, those without a caller */
+  struct weir__waiter *trier;   /* the one that is TRYING, or NULL */
+  struct weir__waiters *behind; /* its submitted nodes but one; or NULL */
   bool moved_up; /* one has come from behind since the last dispatch */
 };
 

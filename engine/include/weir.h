@@ -820,9 +820,9 @@ WEIR_API int32_t weir_begin(weir_h lease,
 /* Ends it.  When the server has ended the transaction by itself, every statement
  * fails until the user ends it too; weir_commit() then fails and *err says
  * whether anything was committed, and weir_rollback() succeeds.  A commit fails,
- * too, and the transaction stays open, when a statement has begun a nested one.  A commit whose answer did not come
- * fails with txn = WEIR_TXN_UNKNOWN and must not be repeated.  Returns as
- * weir_begin(). */
+ * too, and the transaction stays open, when a statement has begun a nested one.  A
+ * commit whose answer did not come fails with txn = WEIR_TXN_UNKNOWN and must not
+ * be repeated.  Returns as weir_begin(). */
 WEIR_API int32_t weir_commit(weir_h lease, struct weir_error *err);
 WEIR_API int32_t weir_rollback(weir_h lease, struct weir_error *err);
 
@@ -983,8 +983,8 @@ WEIR_API int32_t weir_submit_txn(weir_h lease,
 
 /* Gives up on a submitted operation.  It still completes exactly once: with
  * WEIR_E_CANCELLED, or with its own result if that was faster.  For a request of a
- * lease it does what weir_cancel() does, and never hits a later one.  Returns WEIR_OK; WEIR_E_HANDLE when it is
- * over.  Any thread.  Does not block. */
+ * lease it does what weir_cancel() does, and never hits a later one.  Returns
+ * WEIR_OK; WEIR_E_HANDLE when it is over.  Any thread.  Does not block. */
 WEIR_API int32_t weir_op_cancel(weir_h op);
 
 /* Frees a batch of rows; its cells are gone.  Returns WEIR_OK or

@@ -39,8 +39,8 @@ static void give_back(unsigned i) {
 /* Acquires and tells which slot it was. */
 static uint32_t acquire_index(void) {
   weir_h lease = fixture_acquire(&f, handle);
-  uint32_t number;
-  uint32_t count;
+  uint32_t number = 0;
+  uint32_t count = 0;
   cr_assert(weir__handle_split(lease, WEIR_TYPE_LEASE, &number, &count));
   return weir__slot_find(number)->index;
 }

@@ -437,8 +437,9 @@ static void collect(void *ctx, const struct weir__key_part *part) {
   static const char kinds[] = "DSXT";
   char *to = ctx;
   size_t n = strlen(to);
-  (void)snprintf(to + n, 256 - n, "%c:%.*s ", kinds[part->kind],
-                 (int)part->name_len, part->name);
+  int more = snprintf(to + n, 256 - n, "%c:%.*s ", kinds[part->kind],
+                      (int)part->name_len, part->name);
+  cr_assert(more > 0 && (size_t)more < 256 - n);
 }
 
 /* Both ways: what differs, and what differs alone. */

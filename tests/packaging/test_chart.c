@@ -15,7 +15,10 @@ static const struct chart_bar pair[] = {
 };
 
 /* The text of a chart.  Owns: until free(). */
-static char *drawn(struct term term, const struct chart_bar *bars, uint32_t n) {
+/* noinline: else gcc 12 takes the text for a pointer to the variable. */
+__attribute__((noinline)) static char *drawn(struct term term,
+                                             const struct chart_bar *bars,
+                                             uint32_t n) {
   char *text = NULL;
   size_t len = 0;
   FILE *to = open_memstream(&text, &len);

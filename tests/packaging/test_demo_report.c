@@ -87,7 +87,9 @@ static int verdict(const struct demo_report *report) {
 }
 
 /* The text of a report, or its JSON.  Owns: until free(). */
-static char *print(const struct demo_report *report, bool json) {
+/* noinline: else gcc 12 takes the text for a pointer to the variable. */
+__attribute__((noinline)) static char *print(const struct demo_report *report,
+                                             bool json) {
   struct demo_figures figures;
   struct term term = {.width = 80};
   char *text = NULL;

@@ -50,9 +50,11 @@ Test(exit_code, tells_kinds_of_failure_apart, .timeout = 5) {
 }
 
 /* What diag_error() prints.  Owns: until free(). */
-static char *print_error(int32_t rc,
-                         const struct weir_error *err,
-                         const struct diag_try *tried) {
+/* noinline: else gcc 12 takes the text for a pointer to the variable. */
+__attribute__((noinline)) static char *print_error(
+    int32_t rc,
+    const struct weir_error *err,
+    const struct diag_try *tried) {
   char *text = NULL;
   size_t len = 0;
   FILE *to = open_memstream(&text, &len);

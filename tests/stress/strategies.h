@@ -40,7 +40,7 @@ static inline const char *stress_policy(unsigned long turn) {
 
 /* Every policy at once, each by its own part of the number.  Owns: the caller the
  * text, of STRESS_MIXTURE bytes. */
-#define STRESS_MIXTURE 256u
+#define STRESS_MIXTURE 320u
 
 static inline const char *stress_mixture(unsigned long turn, char *text) {
   static const char *const idle[] = {"affinity", "lifo", "fifo"};
@@ -52,14 +52,17 @@ static inline const char *stress_mixture(unsigned long turn, char *text) {
   static const char *const async[] = {"queue", "dispatcher"};
   static const char *const scope[] = {"overall", "per-phase"};
   static const char *const expiry[] = {"enforced", "sqlclient"};
+  static const char *const period[] = {"auto", "never"};
   unsigned long n = turn * 2654435761u >> 7;
   (void)snprintf(text, STRESS_MIXTURE,
                  "Pool Idle Order=%s;Pool Growth=%s;Pool Handoff=%s;"
                  "Pool Trim=%s;Pool Failure=%s;Pool Async=%s;"
-                 "Connect Timeout Scope=%s;Idle Expiry=%s;",
+                 "Connect Timeout Scope=%s;Idle Expiry=%s;"
+                 "Pool Blocking Period=%s;",
                  idle[n % 3], growth[n / 3 % 3], handoff[n / 9 % 4],
                  trim[n / 36 % 3], failure[n / 108 % 3], async[n / 324 % 2],
-                 scope[n / 648 % 2], expiry[n / 1296 % 2]);
+                 scope[n / 648 % 2], expiry[n / 1296 % 2],
+                 period[n / 2592 % 2]);
   return text;
 }
 

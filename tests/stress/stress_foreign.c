@@ -25,7 +25,7 @@ struct world {
 struct worker {
   struct world *world;
   struct stress_random random;
-  uint64_t served;
+  _Atomic uint64_t served;
 };
 
 static const char *const statements[] = {"rows 3", "set x", "begin", "rows 40",
@@ -57,7 +57,7 @@ static void *block(void *arg) {
     int rc = weir_acquire(w->pool, timeout, &lease, NULL);
     STRESS_ALLOW("acquire", rc, WEIR_E_TIMEOUT, WEIR_E_CLOSED, WEIR_E_HANDLE);
     if (rc == WEIR_OK) {
-      k->served++;
+      (void)atomic_fetch_add(&k->served, 1);
       use(k, lease);
     } else if (rc != WEIR_E_TIMEOUT) {
       break;
@@ -120,21 +120,44 @@ static void open_world(struct world *w) {
   }
 }
 
+static uint64_t sum(struct worker *k) {
+  uint64_t served = 0;
+  for (unsigned i = 0; i < BLOCKERS; i++) {
+    served += atomic_load(&k[i].served);
+  }
+  return served;
+}
+
+/* A busy machine may give nobody a turn for long; a pool must not. */
+static void await_one(struct worker *k) {
+  int64_t end = stress_now() + STRESS_PATIENCE_NS;
+  while (sum(k) == 0) {
+    if (stress_now() > end) {
+      stress_broken("nobody is served", WEIR_E_TIMEOUT);
+    }
+    stress_pause(STRESS_MS);
+  }
+}
+
 /* turners: threads that turn besides those that block; 0: nobody does. */
 static uint64_t run_round(long seed, unsigned turners) {
   struct world w;
   struct worker k[BLOCKERS + TURNERS];
   pthread_t thread[BLOCKERS + TURNERS];
-  uint64_t served = 0;
   open_world(&w);
   for (unsigned i = 0; i < BLOCKERS + turners; i++) {
-    k[i] = (struct worker){.world = &w, .random = stress_seed(seed, (long)i)};
+    k[i].world = &w;
+    k[i].random = stress_seed(seed, (long)i);
+    atomic_store(&k[i].served, 0);
+  }
+  for (unsigned i = 0; i < BLOCKERS + turners; i++) {
     if (pthread_create(&thread[i], NULL, i < BLOCKERS ? block : take_turns,
                        &k[i]) != 0) {
       stress_broken("thread", WEIR_E_NOMEM);
     }
   }
   stress_pause(60 * STRESS_MS);
+  await_one(k);
   if (seed % 2 == 0) {
     atomic_store(&w.over, 1);
   }
@@ -142,24 +165,20 @@ static uint64_t run_round(long seed, unsigned turners) {
   STRESS_ALLOW("shutdown", rc, WEIR_OK);
   for (unsigned i = 0; i < BLOCKERS + turners; i++) {
     (void)pthread_join(thread[i], NULL);
-    served += i < BLOCKERS ? k[i].served : 0;
   }
-  return served;
+  return sum(k);
 }
 
 int main(void) {
   long factor = stress_setting("WEIR_STRESS_FACTOR", 1);
   long seed = stress_setting("WEIR_STRESS_SEED", 1);
   uint64_t served = 0;
-  unsigned passed = 0;
-  for (long i = 0; i < 12 * factor; i++) {
+  long rounds = 12 * factor;
+  for (long i = 0; i < rounds; i++) {
     (void)alarm(PATIENCE);
-    uint64_t n = run_round(seed + i, i % 3 == 0 ? 0 : TURNERS);
-    served += n;
-    passed += n != 0;
+    served += run_round(seed + i, i % 3 == 0 ? 0 : TURNERS);
   }
-  unsigned failed = (unsigned)(12 * factor) - passed;
   (void)printf("%llu leases\n", (unsigned long long)served);
-  (void)printf("%u passed, %u failed\n", passed, failed);
-  return failed == 0 ? 0 : 1;
+  (void)printf("%ld passed, 0 failed\n", rounds);
+  return 0;
 }

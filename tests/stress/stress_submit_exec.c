@@ -42,7 +42,7 @@ struct worker {
   weir_h queue;
   struct held held[LEASES];
   uint64_t serial;
-  uint64_t completed;
+  _Atomic uint64_t completed;
   int closed; /* the engine ends: stop */
 };
 
@@ -162,7 +162,7 @@ static void check_completion(struct worker *k,
       (h->lease != 0 && h->lease != c->lease)) {
     stress_broken("a completion nobody waits for", c->status);
   }
-  k->completed++;
+  (void)atomic_fetch_add(&k->completed, 1);
   /* Nothing is left to do with a lease that was released meanwhile. */
   bool more = c->status == WEIR_OK && c->type != WEIR_OP_ROLLBACK;
   h->doing = more && h->lease != 0 ? READING : IDLE;
@@ -265,18 +265,34 @@ static void open_world(struct world *w, int foreign) {
   }
 }
 
+static uint64_t sum(struct worker *k) {
+  uint64_t completed = 0;
+  for (unsigned i = 0; i < THREADS; i++) {
+    completed += atomic_load(&k[i].completed);
+  }
+  return completed;
+}
+
+/* A busy machine may give nobody a turn for long; an engine must not. */
+static void await_one(struct worker *k) {
+  int64_t end = stress_now() + STRESS_PATIENCE_NS;
+  while (sum(k) == 0) {
+    if (stress_now() > end) {
+      stress_broken("nothing completes", WEIR_E_TIMEOUT);
+    }
+    stress_pause(STRESS_MS);
+  }
+}
+
 /* How a round ends: 0 when all is done, else in the middle. */
 static uint64_t run_round(long seed, int foreign) {
   struct world w;
   struct worker k[THREADS];
   pthread_t thread[THREADS + 1];
-  uint64_t completed = 0;
   open_world(&w, foreign);
   w.workers = k;
-  memset(k, 0, sizeof k);
   for (unsigned i = 0; i < THREADS; i++) {
-    k[i].world = &w;
-    k[i].random = stress_seed(seed, (long)i);
+    k[i] = (struct worker){.world = &w, .random = stress_seed(seed, (long)i)};
     if (weir_queue_open(w.engine, CAPACITY, &k[i].queue, NULL) != WEIR_OK) {
       stress_broken("queue", WEIR_E_FAIL);
     }
@@ -286,6 +302,7 @@ static uint64_t run_round(long seed, int foreign) {
   }
   (void)pthread_create(&thread[THREADS], NULL, cancel, &w);
   stress_pause(150 * STRESS_MS);
+  await_one(k);
   if (seed % 2 == 0) {
     atomic_store(&w.over, 1);
     for (unsigned i = 0; i < THREADS; i++) {
@@ -300,22 +317,19 @@ static uint64_t run_round(long seed, int foreign) {
       (void)pthread_join(thread[i], NULL);
     }
   }
-  for (unsigned i = 0; i < THREADS; i++) {
-    completed += k[i].completed;
-  }
-  return completed;
+  return sum(k);
 }
 
 int main(void) {
   long factor = stress_setting("WEIR_STRESS_FACTOR", 1);
   long seed = stress_setting("WEIR_STRESS_SEED", 1);
   uint64_t completed = 0;
-  /* One that is cut off before anything has come is as good as the others. */
-  for (long i = 0; i < 8 * factor; i++) {
+  long rounds = 8 * factor;
+  for (long i = 0; i < rounds; i++) {
     (void)alarm(PATIENCE);
     completed += run_round(seed + i, (int)(i / 2 % 2));
   }
   (void)printf("%llu completions\n", (unsigned long long)completed);
-  (void)printf("%d passed, %d failed\n", completed != 0, completed == 0);
-  return completed == 0;
+  (void)printf("%ld passed, 0 failed\n", rounds);
+  return 0;
 }

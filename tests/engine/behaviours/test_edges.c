@@ -184,6 +184,21 @@ Test(edges, a_clear_leaves_those_who_wait_in_line, .timeout = 10) {
   }
 }
 
+/* V2 stamps a connection when it is open: it survives such a clear. */
+Test(edges, a_connect_that_began_before_a_clear_serves_nobody, .timeout = 10) {
+  EACH_PRESET(i) {
+    open_pool(i, "Max Pool Size=1;Mock Script Text='connect 1: hang'");
+    line_up(0, WEIR_TIMEOUT_NEVER);
+    AWAIT_COUNT(&f, hung, 1);
+    cr_assert_eq(weir_pool_clear(pool), WEIR_OK);
+    end_connect();
+    cr_assert_eq(acquirer_join(&caller[0]), WEIR_OK);
+    cr_assert_eq(session_of(caller[0].lease), 2);
+    cr_assert_eq(preset_count(pool), 1);
+    fixture_close(&f);
+  }
+}
+
 /* -------------------------------------------------------------- what is broken */
 
 Test(edges,
@@ -229,6 +244,18 @@ Test(edges, dead_idle_ones_are_passed_over, .timeout = 10) {
     cr_assert_eq(begun(), 3);
     AWAIT_STAT(pool, closing, 0);
     cr_assert_eq(preset_count(pool), 1);
+    fixture_close(&f);
+  }
+}
+
+/* SqlClient finds it when it would hand it out; here its end is news. */
+Test(edges, one_that_dies_idle_is_closed_at_once, .timeout = 10) {
+  EACH_PRESET(i) {
+    open_three(i, "Min Pool Size=3;Max Pool Size=3");
+    cr_assert_eq(f.mock->kill_session(f.drv, 2), 1);
+    AWAIT_COUNT(&f, calls[MOCK_CONNECT], 4);
+    AWAIT_STAT(pool, idle, 3); /* filled up again */
+    cr_assert_eq(fixture_stats(pool).closed, 1);
     fixture_close(&f);
   }
 }
