@@ -14,6 +14,7 @@
 #include "virtual_clock.h"
 
 static struct fixture f;
+static const char *strategy = "direct";
 
 static bool expected(int rc) {
   return rc == WEIR_OK || rc == WEIR_E_NOMEM || rc == WEIR_E_FAIL ||
@@ -103,9 +104,12 @@ static int use_credential(weir_h engine) {
 
 /* 1 if all went well.  Whatever fails, what was opened is closed. */
 static int use_pool(weir_h engine) {
-  static const char text[] =
-      "Driver=mock;Mock Strict=true;Max Pool Size=2;Password=hush;"
-      "Mock Script Text=\"exec 2: rows 2x2 1 'a' 2 null, notice 1 1 'x'\"";
+  char text[256];
+  (void)snprintf(text, sizeof text,
+                 "Driver=mock;Mock Strict=true;Max Pool Size=2;Password=hush;"
+                 "Pool Strategy=%s;Mock Script Text=\"exec 2: rows 2x2 1 'a' 2 "
+                 "null, notice 1 1 'x'\"",
+                 strategy);
   struct weir_error err = {.struct_size = sizeof err};
   struct fixture own = {.engine = engine, .err = {.struct_size = sizeof err}};
   weir_h pool = 0;
@@ -193,7 +197,11 @@ static int use_submitted(weir_h pool, weir_h queue) {
 
 /* 1 if all went well. */
 static int use_queue(weir_h engine) {
-  static const char text[] = "Driver=mock;Mock Strict=true;Max Pool Size=1";
+  char text[128];
+  (void)snprintf(text, sizeof text,
+                 "Driver=mock;Mock Strict=true;Max Pool Size=1;Pool "
+                 "Strategy=%s",
+                 strategy);
   struct weir_error err = {.struct_size = sizeof err};
   weir_h queue = 0;
   weir_h pool = 0;
@@ -234,7 +242,8 @@ static int use_engine(void) {
   return good;
 }
 
-Test(nomem, survives_every_failed_allocation_of_a_life, .timeout = 100) {
+static void live_without(const char *which) {
+  strategy = which;
   failing_alloc_install();
   unsigned failures = 0;
   int good = 0;
@@ -247,6 +256,18 @@ Test(nomem, survives_every_failed_allocation_of_a_life, .timeout = 100) {
   cr_assert(good);
   cr_assert_gt(failures, 30);
   failing_alloc_restore();
+}
+
+Test(nomem, survives_every_failed_allocation_of_a_life, .timeout = 100) {
+  live_without("direct");
+}
+
+Test(nomem, survives_every_one_of_a_life_of_legacy, .timeout = 100) {
+  live_without("legacy");
+}
+
+Test(nomem, survives_every_one_of_a_life_of_channel, .timeout = 100) {
+  live_without("channel");
 }
 
 /* From the nth on all fail: a memory shortage that lasts. */
@@ -329,6 +350,7 @@ static void be_well(weir_h pool) {
     f.err.struct_size = sizeof f.err;
     int rc = weir_acquire(pool, 20 * FIXTURE_S, &lease[i], &f.err);
     if (rc == WEIR_E_FAIL) { /* the one connect that fails */
+      cr_assert_eq(weir_pool_clear(pool), WEIR_OK); /* and its period */
       rc = weir_acquire(pool, 20 * FIXTURE_S, &lease[i], &f.err);
     }
     cr_assert_eq(rc, WEIR_OK, "%s", f.err.message);
@@ -339,7 +361,7 @@ static void be_well(weir_h pool) {
   cr_assert_eq(weir_pool_close(pool), WEIR_OK);
 }
 
-Test(nomem, loses_no_unit_no_permit_and_no_waiter, .timeout = 100) {
+static void lose_nothing(const char *which) {
 #define TROUBLE                                                           \
   "Endpoint Max Connections=2;Max Pool Size=2;Max Concurrent Connects=2;" \
   "Close Timeout=0;Mock Script Text=\"connect 2: fail conn network 'no'\";"
@@ -349,8 +371,8 @@ Test(nomem, loses_no_unit_no_permit_and_no_waiter, .timeout = 100) {
   for (; n < 1000 && !past; n++) {
     weir_h queue = 0;
     fixture_open(&f);
-    weir_h a = fixture_pool(&f, TROUBLE "Database=a");
-    weir_h b = fixture_pool(&f, TROUBLE "Database=b");
+    weir_h a = fixture_pool(&f, TROUBLE "Database=a;Pool Strategy=%s", which);
+    weir_h b = fixture_pool(&f, TROUBLE "Database=b;Pool Strategy=%s", which);
     cr_assert_eq(weir_queue_open(f.engine, 4, &queue, NULL), WEIR_OK);
     failing_alloc_at(n);
     be_in_trouble(a, b, queue);
@@ -366,6 +388,18 @@ Test(nomem, loses_no_unit_no_permit_and_no_waiter, .timeout = 100) {
   cr_assert(past);
   cr_assert_gt(n, 10);
   failing_alloc_restore();
+}
+
+Test(nomem, loses_no_unit_no_permit_and_no_waiter, .timeout = 100) {
+  lose_nothing("direct");
+}
+
+Test(nomem, loses_none_under_legacy, .timeout = 100) {
+  lose_nothing("legacy");
+}
+
+Test(nomem, loses_none_under_channel, .timeout = 100) {
+  lose_nothing("channel");
 }
 
 /* ------------------------------------------ a shortage is not the server's fault */

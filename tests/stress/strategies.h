@@ -19,25 +19,6 @@ static inline const char *stress_strategy(unsigned long turn) {
   return all[turn % STRESS_STRATEGIES];
 }
 
-/* Every third of these is a strategy, the others change one thing of direct. */
-static inline const char *stress_policy(unsigned long turn) {
-  static const char *const all[] = {"Pool Idle Order=lifo;",
-                                    "Pool Idle Order=fifo;",
-                                    "Pool Growth=serial;",
-                                    "Pool Growth=parallel;",
-                                    "Pool Handoff=direct;",
-                                    "Pool Handoff=queued;",
-                                    "Pool Handoff=barging;",
-                                    "Pool Trim=sweep;Idle Expiry=enforced;",
-                                    "Pool Trim=median;",
-                                    "Pool Failure=all;",
-                                    "Pool Failure=one;",
-                                    "Pool Async=dispatcher;",
-                                    "Connect Timeout Scope=per-phase;"};
-  return turn % 3 == 0 ? stress_strategy(turn / 3)
-                       : all[turn % (sizeof all / sizeof all[0])];
-}
-
 /* Every policy at once, each by its own part of the number.  Owns: the caller the
  * text, of STRESS_MIXTURE bytes. */
 #define STRESS_MIXTURE 320u
@@ -64,6 +45,33 @@ static inline const char *stress_mixture(unsigned long turn, char *text) {
                  scope[n / 648 % 2], expiry[n / 1296 % 2],
                  period[n / 2592 % 2]);
   return text;
+}
+
+/* A third of these are strategies, a third mixtures, the others change one thing of
+ * direct.  The text is good until the thread asks again. */
+static inline const char *stress_policy(unsigned long turn) {
+  static const char *const all[] = {"Pool Idle Order=lifo;",
+                                    "Pool Idle Order=fifo;",
+                                    "Pool Growth=serial;",
+                                    "Pool Growth=parallel;",
+                                    "Pool Handoff=direct;",
+                                    "Pool Handoff=queued;",
+                                    "Pool Handoff=barging;",
+                                    "Pool Trim=sweep;Idle Expiry=enforced;",
+                                    "Pool Trim=median;",
+                                    "Pool Failure=all;",
+                                    "Pool Failure=one;",
+                                    "Pool Async=dispatcher;",
+                                    "Connect Timeout Scope=per-phase;"};
+  static _Thread_local char mixture[STRESS_MIXTURE];
+  switch (turn % 3) {
+  case 0:
+    return stress_strategy(turn / 3);
+  case 1:
+    return stress_mixture(turn, mixture);
+  default:
+    return all[turn % (sizeof all / sizeof all[0])];
+  }
 }
 
 /* weir_pool_open() of the two texts, one behind the other. */

@@ -286,11 +286,11 @@ static void check_mock(void) {
 }
 
 static void one_round(uint32_t which) {
-  static unsigned turn;
+  static unsigned long turn;
   pthread_t outsider;
   pthread_t watchdog;
-  int rc = stress_open_pool(engine, stress_policy(turn++), conninfo[which],
-                            &pool, NULL);
+  int rc = stress_open_pool(engine, stress_policy((unsigned long)seed + turn++),
+                            conninfo[which], &pool, NULL);
   STRESS_ALLOW("pool_open", rc, WEIR_OK);
   atomic_store(&stop, 0);
   atomic_store(&patient, 0);
