@@ -296,13 +296,22 @@ Test(acquire, behaviour_059_a_new_pool_counts_0, .timeout = 10) {
   }
 }
 
+/* As a pool has whose connect has failed. */
+static bool tells_an_error(void) {
+  weir_h lease = 0;
+  cr_assert_eq(weir_acquire(pool, 0, &lease, &f.err), WEIR_E_TIMEOUT);
+  return strstr(f.err.message, "the last connect failed") != NULL;
+}
+
 Test(acquire, behaviour_060_a_new_pool_has_no_error_to_tell, .timeout = 10) {
   EACH_PRESET(i) {
     weir_h lease = 0;
-    open_pool(i, "");
+    open_pool(i, "Pool Blocking Period=never;Mock Script Text="
+                 "\"connect 1: fail endpoint network 'nobody home'\"");
     cr_assert_eq(fixture_stats(pool).connects_failed, 0);
-    cr_assert_eq(weir_acquire(pool, 0, &lease, &f.err), WEIR_E_TIMEOUT);
-    cr_assert_null(strstr(f.err.message, "connect error"), "%s", f.err.message);
+    cr_assert_not(tells_an_error(), "%s", f.err.message);
+    cr_assert_eq(weir_acquire(pool, FIXTURE_S, &lease, &f.err), WEIR_E_FAIL);
+    cr_assert(tells_an_error(), "%s", f.err.message);
     fixture_close(&f);
   }
 }
