@@ -155,7 +155,7 @@ void weir__growth_drop(struct weir__pool *pool, struct weir__slot *slot);
 bool weir__growth_retire(struct weir__slot *slot, uint64_t *word);
 
 /* Retires every idle slot.  By the words, because a bit may be away for a moment
- * (idle.c). */
+ * (strategy/idle_affinity.c). */
 void weir__growth_sweep(struct weir__pool *pool);
 
 /* On the reactor: a slot's session is closed and gone. */

@@ -377,6 +377,13 @@ void fixture_sync(const struct fixture *f) {
   }
 }
 
+void fixture_end_connect(const struct fixture *f) {
+  AWAIT_COUNT(f, hung, 1);
+  if (f->mock->release_hung(f->drv, 0) != 1) {
+    fail("not one connect hangs", NULL);
+  }
+}
+
 void fixture_advance(const struct fixture *f, uint64_t ns) {
   virtual_clock_advance(ns);
   fixture_sync(f);
@@ -398,6 +405,17 @@ void acquirer_start(struct acquirer *a, weir_h pool, int64_t timeout_ns) {
   a->err.struct_size = sizeof a->err;
   if (pthread_create(&a->thread, NULL, acquire, a) != 0) {
     fail("no thread", NULL);
+  }
+}
+
+void acquirers_line_up(struct acquirer *many,
+                       unsigned from,
+                       unsigned to,
+                       weir_h pool,
+                       int64_t timeout_ns) {
+  for (unsigned i = from; i < to; i++) {
+    acquirer_start(&many[i], pool, timeout_ns);
+    AWAIT_STAT(pool, waiters, i + 1);
   }
 }
 

@@ -109,6 +109,9 @@ void fixture_await_offload(const struct fixture *f, uint32_t busy);
  * once. */
 void fixture_sync(const struct fixture *f);
 
+/* Ends the one connect that hangs, as soon as it does. */
+void fixture_end_connect(const struct fixture *f);
+
 /* Moves virtual time and waits for the reactor to act on it. */
 void fixture_advance(const struct fixture *f, uint64_t ns);
 
@@ -126,6 +129,13 @@ struct acquirer {
 };
 
 void acquirer_start(struct acquirer *a, weir_h pool, int64_t timeout_ns);
+/* many[from] to many[to - 1], each when the one before it stands in line, behind
+ * as many as have lower numbers. */
+void acquirers_line_up(struct acquirer *many,
+                       unsigned from,
+                       unsigned to,
+                       weir_h pool,
+                       int64_t timeout_ns);
 /* Waits until it stands in line, the n-th, or has come back: time that moves on
  * before that would not count for it. */
 void acquirer_settle(struct acquirer *a, uint32_t n);

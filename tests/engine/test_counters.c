@@ -11,6 +11,7 @@
 
 #include "completions.h"
 #include "fixture.h"
+#include "sixteen.h"
 #include "virtual_clock.h"
 
 #define LEASES 8u
@@ -24,16 +25,6 @@ static struct acquirer other;
 
 /* -------------------------------------------------------------------- checks */
 
-/* What a case tells; the rest follows. */
-struct want {
-  uint64_t hard;
-  uint64_t hard_over;
-  uint64_t soft;
-  uint64_t soft_over;
-  uint64_t pooled;
-  uint64_t free;
-};
-
 static struct weir_counters of_pool(void) {
   struct weir_counters c = {.struct_size = sizeof c};
   cr_assert_eq(weir_pool_counters(pool, &c), WEIR_OK);
@@ -44,23 +35,6 @@ static struct weir_counters of_engine(void) {
   struct weir_counters c = {.struct_size = sizeof c};
   cr_assert_eq(weir_engine_counters(f.engine, &c), WEIR_OK);
   return c;
-}
-
-static struct weir_counters expected(const struct want *w) {
-  return (struct weir_counters){
-      .struct_size = sizeof(struct weir_counters),
-      .active_hard_connections = w->hard - w->hard_over,
-      .hard_connects = w->hard,
-      .hard_disconnects = w->hard_over,
-      .active_soft_connects = w->soft - w->soft_over,
-      .soft_connects = w->soft,
-      .soft_disconnects = w->soft_over,
-      .number_of_pooled_connections = w->pooled,
-      .number_of_active_connection_pool_groups = 1,
-      .number_of_active_connection_pools = 1,
-      .number_of_active_connections = w->soft - w->soft_over,
-      .number_of_free_connections = w->free,
-  };
 }
 
 static void check_same(const char *whose,
@@ -114,9 +88,9 @@ static void settle(void) {
   AWAIT_STAT(pool, closing, 0);
 }
 
-static void check(const struct want *want) {
+static void check(const struct sixteen *want) {
   settle();
-  struct weir_counters w = expected(want);
+  struct weir_counters w = sixteen_of(want);
   struct weir_counters of_one = of_pool();
   struct weir_counters of_all = of_engine();
   check_rest(&of_one);
@@ -238,7 +212,7 @@ static void close_queue(void) {
 
 struct step {
   void (*act)(void);
-  struct want want; /* hard, over, soft, over, pooled, free */
+  struct sixteen want; /* hard, over, soft, over, pooled, free */
 };
 
 #define STEPS 10u
@@ -387,7 +361,7 @@ Test(counters, tell_unpooled_connections_apart, .timeout = 5) {
 /* A pool that is closed counts as inactive until it is empty, and what it has had
  * stays in the engine's sums. */
 Test(counters, of_an_engine_keep_those_of_closed_pools, .timeout = 5) {
-  struct weir_counters want = expected(&(struct want){3, 0, 3, 1, 3, 1});
+  struct weir_counters want = sixteen_of(&(struct sixteen){3, 0, 3, 1, 3, 1});
   fixture_open(&f);
   weir_h first = fixture_pool(&f, "Database=a");
   pool = fixture_pool(&f, "Database=b");
@@ -406,7 +380,7 @@ Test(counters, of_an_engine_keep_those_of_closed_pools, .timeout = 5) {
     fixture_sync(&f);
     got = of_engine();
   } while (got.number_of_inactive_connection_pools != 0);
-  want = expected(&(struct want){3, 1, 3, 2, 2, 1});
+  want = sixteen_of(&(struct sixteen){3, 1, 3, 2, 2, 1});
   check_same("engine", &got, &want);
   cr_assert_eq(weir_release(mine), WEIR_OK);
   cr_assert_eq(weir_pool_close(pool), WEIR_OK);
@@ -414,7 +388,7 @@ Test(counters, of_an_engine_keep_those_of_closed_pools, .timeout = 5) {
     fixture_sync(&f);
     got = of_engine();
   } while (got.number_of_inactive_connection_pools != 0);
-  want = expected(&(struct want){3, 3, 3, 3, 0, 0});
+  want = sixteen_of(&(struct sixteen){3, 3, 3, 3, 0, 0});
   want.number_of_active_connection_pools = 0;
   want.number_of_active_connection_pool_groups = 0;
   check_same("engine", &got, &want);
@@ -568,12 +542,12 @@ Test(counters,
   struct weir_pool_stats s = fixture_stats(pool);
   cr_assert_eq(s.leased, 0);
   cr_assert_eq(s.connecting, 1);
-  struct weir_counters want = expected(&(struct want){0});
+  struct weir_counters want = sixteen_of(&(struct sixteen){0});
   struct weir_counters got = of_pool();
   check_same("pool", &got, &want);
   cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
   weir_h lease = fixture_acquire(&f, pool);
-  check(&(struct want){1, 0, 1, 0, 1, 0});
+  check(&(struct sixteen){1, 0, 1, 0, 1, 0});
   cr_assert_eq(weir_release(lease), WEIR_OK);
   fixture_close(&f);
 }
@@ -625,7 +599,7 @@ Test(counters, scenario_119_never_drift_from_the_truth, .timeout = 20) {
     clear();
     settle();
     cr_assert_eq(weir_pool_resize(pool, 0, 10, &f.err), WEIR_OK);
-    check(&(struct want){5 * round, 5 * round, 5 * round, 5 * round, 0, 0});
+    check(&(struct sixteen){5 * round, 5 * round, 5 * round, 5 * round, 0, 0});
     struct weir_pool_stats s = fixture_stats(pool);
     cr_assert_eq(s.idle + s.leased, fixture_counts(&f).sessions_live);
   }

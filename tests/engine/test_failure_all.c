@@ -40,11 +40,8 @@ static void is_refused(uint32_t wait_ms) {
   cr_assert_eq(fixture_counts(&f).calls[MOCK_CONNECT], connects);
 }
 
-static void start(unsigned from, unsigned to) {
-  for (unsigned i = from; i < to; i++) {
-    acquirer_start(&many[i], pool, WEIR_TIMEOUT_NEVER);
-    AWAIT_STAT(pool, waiters, i - from + 1);
-  }
+static void start(unsigned n) {
+  acquirers_line_up(many, 0, n, pool, WEIR_TIMEOUT_NEVER);
 }
 
 /* The one who opened is told what happened; the others also, when it will be tried
@@ -52,7 +49,7 @@ static void start(unsigned from, unsigned to) {
 Test(failure_all, fails_all_who_wait_each_with_a_copy, .timeout = 10) {
   unsigned plain = 0;
   open_with("connect 1: hang, " DOWN, "Max Concurrent Connects=1");
-  start(0, 5);
+  start(5);
   AWAIT_COUNT(&f, hung, 1);
   (void)f.mock->release_hung(f.drv, 0);
   for (unsigned i = 0; i < 5; i++) {
@@ -135,7 +132,7 @@ Test(failure_all, sends_one_first_when_it_is_over, .timeout = 10) {
   cr_assert_eq(acquire(), WEIR_E_FAIL);
   fixture_sync(&f);
   fixture_advance(&f, 5 * S);
-  start(0, 3);
+  start(3);
   AWAIT_COUNT(&f, hung, 1);
   fixture_sync(&f);
   cr_assert_eq(fixture_stats(pool).connecting, 1);
@@ -176,7 +173,7 @@ Test(failure_all, refuses_nobody_in_a_pool_that_is_paused, .timeout = 10) {
   open_with("connect 1: " DOWN, "");
   cr_assert_eq(acquire(), WEIR_E_FAIL);
   cr_assert_eq(weir_pool_pause(pool), WEIR_OK);
-  start(0, 2);
+  start(2);
   cr_assert_eq(weir_pool_resume(pool), WEIR_OK);
   for (unsigned i = 0; i < 2; i++) {
     cr_assert_eq(acquirer_join(&many[i]), WEIR_E_FAIL);

@@ -30,10 +30,7 @@ static int acquire(void) {
 }
 
 static void start(unsigned n) {
-  for (unsigned i = 0; i < n; i++) {
-    acquirer_start(&many[i], pool, WEIR_TIMEOUT_NEVER);
-    AWAIT_STAT(pool, waiters, i + 1);
-  }
+  acquirers_line_up(many, 0, n, pool, WEIR_TIMEOUT_NEVER);
 }
 
 /* n wait behind one that opens; its connect fails. */

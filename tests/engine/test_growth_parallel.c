@@ -24,10 +24,7 @@ static void open_with(const char *script, const char *settings) {
 }
 
 static void line_up(unsigned from, unsigned to, int64_t timeout_ns) {
-  for (unsigned i = from; i < to; i++) {
-    acquirer_start(&many[i], pool, timeout_ns);
-    AWAIT_STAT(pool, waiters, i + 1);
-  }
+  acquirers_line_up(many, from, to, pool, timeout_ns);
 }
 
 /* Though a return is foreseen: connects take 1 s and leases nothing. */

@@ -23,15 +23,7 @@ static void open_with(const char *script, const char *settings) {
 }
 
 static void line_up(unsigned from, unsigned to, int64_t timeout_ns) {
-  for (unsigned i = from; i < to; i++) {
-    acquirer_start(&many[i], pool, timeout_ns);
-    AWAIT_STAT(pool, waiters, i + 1);
-  }
-}
-
-static void end_one_connect(void) {
-  AWAIT_COUNT(&f, hung, 1);
-  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
+  acquirers_line_up(many, from, to, pool, timeout_ns);
 }
 
 Test(growth_serial, opens_one_at_a_time, .timeout = 10) {
@@ -41,7 +33,7 @@ Test(growth_serial, opens_one_at_a_time, .timeout = 10) {
     AWAIT_COUNT(&f, hung, 1);
     fixture_sync(&f);
     cr_assert_eq(fixture_stats(pool).connects_begun, i + 1);
-    end_one_connect();
+    fixture_end_connect(&f);
     AWAIT_STAT(pool, leased, i + 1);
   }
   for (unsigned i = 0; i < MOST; i++) {
@@ -55,7 +47,7 @@ Test(growth_serial, opens_for_the_first_in_line, .timeout = 10) {
   open_with("connect: hang", "");
   line_up(0, MOST, WEIR_TIMEOUT_NEVER);
   for (unsigned i = 0; i < MOST; i++) {
-    end_one_connect();
+    fixture_end_connect(&f);
     cr_assert_eq(acquirer_join(&many[i]), WEIR_OK);
     cr_assert_eq(many[i].order, i);
   }
@@ -68,7 +60,7 @@ Test(growth_serial, opens_for_the_next_when_one_has_failed, .timeout = 10) {
             "Pool Failure=one;Pool Blocking Period=never");
   line_up(0, MOST, WEIR_TIMEOUT_NEVER);
   for (unsigned i = 0; i < 3; i++) {
-    end_one_connect();
+    fixture_end_connect(&f);
     cr_assert_eq(acquirer_join(&many[i]), WEIR_E_FAIL);
   }
   cr_assert_eq(acquirer_join(&many[3]), WEIR_OK);
@@ -87,9 +79,9 @@ Test(growth_serial, waits_for_a_connect_that_lost_its_caller, .timeout = 10) {
   cr_assert_eq(acquirer_join(&many[0]), WEIR_E_TIMEOUT);
   fixture_sync(&f);
   cr_assert_eq(fixture_stats(pool).connects_begun, 1);
-  end_one_connect();
+  fixture_end_connect(&f);
   cr_assert_eq(acquirer_join(&many[1]), WEIR_OK);
-  end_one_connect();
+  fixture_end_connect(&f);
   cr_assert_eq(acquirer_join(&many[2]), WEIR_OK);
   cr_assert_eq(fixture_stats(pool).connects_begun, 2);
   fixture_close(&f);
@@ -105,7 +97,7 @@ Test(growth_serial, opens_when_a_lost_connect_has_failed, .timeout = 10) {
   cr_assert_eq(virtual_clock_wait_parked(2), 0);
   fixture_advance(&f, S);
   cr_assert_eq(acquirer_join(&many[0]), WEIR_E_TIMEOUT);
-  end_one_connect();
+  fixture_end_connect(&f);
   cr_assert_eq(acquirer_join(&many[1]), WEIR_OK);
   fixture_close(&f);
 }
@@ -147,11 +139,11 @@ Test(growth_serial, shares_its_permit_with_submitted_ones, .timeout = 10) {
   (void)submit_waiting(&f, pool, WEIR_TIMEOUT_NEVER, queue, 2);
   fixture_sync(&f);
   cr_assert_eq(fixture_stats(pool).connects_begun, 1);
-  end_one_connect();
+  fixture_end_connect(&f);
   (void)take_one(&f, queue, 1, WEIR_OK);
-  end_one_connect();
+  fixture_end_connect(&f);
   cr_assert_eq(acquirer_join(&many[1]), WEIR_OK);
-  end_one_connect();
+  fixture_end_connect(&f);
   (void)take_one(&f, queue, 2, WEIR_OK);
   cr_assert_eq(fixture_stats(pool).connects_begun, 3);
   fixture_close(&f);
@@ -168,7 +160,7 @@ Test(growth_serial, fills_without_a_pause_one_by_one, .timeout = 10) {
   for (uint64_t i = 1; i <= 3; i++) {
     AWAIT_COUNT(&f, hung, 1);
     cr_assert_eq(fixture_stats(pool).connects_begun, i);
-    end_one_connect();
+    fixture_end_connect(&f);
     AWAIT_STAT(pool, idle, (uint32_t)i);
   }
   fixture_sync(&f);
@@ -183,7 +175,7 @@ Test(growth_serial, takes_what_was_opened_for_the_minimum, .timeout = 10) {
   line_up(0, 1, WEIR_TIMEOUT_NEVER);
   fixture_sync(&f);
   cr_assert_eq(fixture_stats(pool).connects_begun, 1);
-  end_one_connect();
+  fixture_end_connect(&f);
   cr_assert_eq(acquirer_join(&many[0]), WEIR_OK);
   fixture_close(&f);
 }
@@ -196,9 +188,9 @@ Test(growth_serial, fills_behind_a_connect_that_lost_its_caller) {
   cr_assert_eq(virtual_clock_wait_parked(1), 0);
   fixture_advance(&f, S);
   cr_assert_eq(acquirer_join(&many[0]), WEIR_E_TIMEOUT);
-  end_one_connect();
+  fixture_end_connect(&f);
   AWAIT_STAT(pool, idle, 1);
-  end_one_connect();
+  fixture_end_connect(&f);
   AWAIT_STAT(pool, idle, 2);
   fixture_close(&f);
 }
@@ -216,11 +208,11 @@ Test(growth_serial, fills_at_once_after_a_clear, .timeout = 10) {
 Test(growth_serial, fills_behind_a_connect_of_a_caller, .timeout = 10) {
   open_with("connect: hang", "Min Pool Size=3;Startup=lazy");
   line_up(0, 1, WEIR_TIMEOUT_NEVER);
-  end_one_connect();
+  fixture_end_connect(&f);
   cr_assert_eq(acquirer_join(&many[0]), WEIR_OK);
-  end_one_connect();
+  fixture_end_connect(&f);
   AWAIT_STAT(pool, idle, 1);
-  end_one_connect();
+  fixture_end_connect(&f);
   AWAIT_STAT(pool, idle, 2);
   cr_assert_eq(fixture_counts(&f).connects_max, 1);
   fixture_close(&f);

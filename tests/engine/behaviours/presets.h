@@ -29,6 +29,21 @@ static inline uint32_t preset_count(weir_h pool) {
   return s.connecting + s.idle + s.leased + s.reserved + s.parked + s.stasis;
 }
 
+static inline void preset_acquire(struct fixture *f,
+                                  weir_h pool,
+                                  weir_h *leases,
+                                  unsigned n) {
+  for (unsigned i = 0; i < n; i++) {
+    leases[i] = fixture_acquire(f, pool);
+  }
+}
+
+static inline void preset_release(const weir_h *leases, unsigned n) {
+  for (unsigned i = 0; i < n; i++) {
+    cr_assert_eq(weir_release(leases[i]), WEIR_OK);
+  }
+}
+
 #define PRESET_RELEASE(lease) cr_assert_eq(weir_release(lease), WEIR_OK)
 
 #endif

@@ -17,18 +17,6 @@ static void open_as(unsigned preset, const char *settings) {
                       preset_names[preset], settings);
 }
 
-static void acquire(weir_h *leases, unsigned n) {
-  for (unsigned i = 0; i < n; i++) {
-    leases[i] = fixture_acquire(&f, pool);
-  }
-}
-
-static void release(const weir_h *leases, unsigned n) {
-  for (unsigned i = 0; i < n; i++) {
-    cr_assert_eq(weir_release(leases[i]), WEIR_OK);
-  }
-}
-
 static void clear(void) {
   cr_assert_eq(weir_pool_clear(pool), WEIR_OK);
 }
@@ -62,8 +50,8 @@ Test(clear,
   EACH_PRESET(preset) {
     weir_h leases[3];
     open_as(preset, "");
-    acquire(leases, 3);
-    release(leases, 3);
+    preset_acquire(&f, pool, leases, 3);
+    preset_release(leases, 3);
     clear();
     cr_assert_eq(fixture_stats(pool).idle, 0);
     settles_at(0);
@@ -78,13 +66,13 @@ Test(clear,
   EACH_PRESET(preset) {
     weir_h lease;
     open_as(preset, "");
-    acquire(&lease, 1);
+    preset_acquire(&f, pool, &lease, 1);
     clear();
     fixture_sync(&f);
     cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
     cr_assert_eq(fixture_stats(pool).leased, 1);
     settles_at(1);
-    release(&lease, 1);
+    preset_release(&lease, 1);
     fixture_close(&f);
   }
 }
@@ -95,9 +83,9 @@ Test(clear,
   EACH_PRESET(preset) {
     weir_h lease;
     open_as(preset, "");
-    acquire(&lease, 1);
+    preset_acquire(&f, pool, &lease, 1);
     clear();
-    release(&lease, 1);
+    preset_release(&lease, 1);
     cr_assert_eq(fixture_stats(pool).idle, 0);
     settles_at(0);
     fixture_close(&f);
@@ -110,11 +98,11 @@ Test(clear,
   EACH_PRESET(preset) {
     weir_h leases[4];
     open_as(preset, "");
-    acquire(leases, 4);
-    release(leases, 2);
+    preset_acquire(&f, pool, leases, 4);
+    preset_release(leases, 2);
     clear();
     settles_at(2);
-    release(leases + 2, 2);
+    preset_release(leases + 2, 2);
     settles_at(0);
     fixture_close(&f);
   }

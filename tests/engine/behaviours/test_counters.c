@@ -8,23 +8,13 @@
 
 #include "fixture.h"
 #include "presets.h"
+#include "sixteen.h"
 #include "virtual_clock.h"
 
 #define SECOND ((uint64_t)FIXTURE_S)
 
 static struct fixture f;
 static weir_h pool;
-
-/* ------------------------------------------------------------------ what is */
-
-struct want {
-  uint64_t hard;
-  uint64_t hard_over;
-  uint64_t soft;
-  uint64_t soft_over;
-  uint64_t pooled;
-  uint64_t free;
-};
 
 static struct weir_counters read_counters(void) {
   struct weir_counters c = {.struct_size = sizeof c};
@@ -34,27 +24,9 @@ static struct weir_counters read_counters(void) {
   return c;
 }
 
-/* What is active is derived, and so are the pool and its group. */
-static struct weir_counters expected(const struct want *w) {
-  return (struct weir_counters){
-      .struct_size = sizeof(struct weir_counters),
-      .active_hard_connections = w->hard - w->hard_over,
-      .hard_connects = w->hard,
-      .hard_disconnects = w->hard_over,
-      .active_soft_connects = w->soft - w->soft_over,
-      .soft_connects = w->soft,
-      .soft_disconnects = w->soft_over,
-      .number_of_pooled_connections = w->pooled,
-      .number_of_active_connection_pool_groups = 1,
-      .number_of_active_connection_pools = 1,
-      .number_of_active_connections = w->soft - w->soft_over,
-      .number_of_free_connections = w->free,
-  };
-}
-
-static void check(const struct want *w) {
+static void check(const struct sixteen *w) {
   const struct weir_counters got = read_counters();
-  const struct weir_counters want = expected(w);
+  const struct weir_counters want = sixteen_of(w);
   const uint64_t *g = &got.active_hard_connections;
   const uint64_t *e = &want.active_hard_connections;
   for (size_t i = 0; i < 16; i++) {
@@ -69,7 +41,7 @@ Test(counters, behaviour_213_counters_of_a_new_connection, .timeout = 10) {
   EACH_PRESET(i) {
     pool = preset_open(&f, i, "");
     (void)fixture_acquire(&f, pool);
-    check(&(struct want){.hard = 1, .soft = 1, .pooled = 1});
+    check(&(struct sixteen){.hard = 1, .soft = 1, .pooled = 1});
     fixture_close(&f);
   }
 }
@@ -79,7 +51,7 @@ Test(counters, behaviour_214_counters_when_it_is_used_again, .timeout = 10) {
     pool = preset_open(&f, i, "");
     PRESET_RELEASE(fixture_acquire(&f, pool));
     (void)fixture_acquire(&f, pool);
-    check(&(struct want){.hard = 1, .soft = 2, .soft_over = 1, .pooled = 1});
+    check(&(struct sixteen){.hard = 1, .soft = 2, .soft_over = 1, .pooled = 1});
     fixture_close(&f);
   }
 }
@@ -88,7 +60,7 @@ Test(counters, behaviour_215_counters_when_it_is_returned, .timeout = 10) {
   EACH_PRESET(i) {
     pool = preset_open(&f, i, "");
     PRESET_RELEASE(fixture_acquire(&f, pool));
-    check(&(struct want){
+    check(&(struct sixteen){
         .hard = 1, .soft = 1, .soft_over = 1, .pooled = 1, .free = 1});
     fixture_close(&f);
   }
@@ -98,7 +70,8 @@ Test(counters, behaviour_216_counters_when_it_is_closed, .timeout = 10) {
   EACH_PRESET(i) {
     pool = preset_open(&f, i, "");
     cr_assert_eq(weir_discard(fixture_acquire(&f, pool)), WEIR_OK);
-    check(&(struct want){.hard = 1, .hard_over = 1, .soft = 1, .soft_over = 1});
+    check(&(struct sixteen){
+        .hard = 1, .hard_over = 1, .soft = 1, .soft_over = 1});
     fixture_close(&f);
   }
 }
@@ -120,17 +93,17 @@ Test(counters,
     for (unsigned k = 0; k < 3; k++) {
       PRESET_RELEASE(leases[k]);
     }
-    check(&(struct want){
+    check(&(struct sixteen){
         .hard = 3, .soft = 3, .soft_over = 3, .pooled = 3, .free = 3});
     for (unsigned k = 0; k < 48; k++) {
       fixture_advance(&f, 10 * SECOND);
     }
-    check(&(struct want){.hard = 3,
-                         .hard_over = 2,
-                         .soft = 3,
-                         .soft_over = 3,
-                         .pooled = 1,
-                         .free = 1});
+    check(&(struct sixteen){.hard = 3,
+                            .hard_over = 2,
+                            .soft = 3,
+                            .soft_over = 3,
+                            .pooled = 1,
+                            .free = 1});
     fixture_close(&f);
   }
 }

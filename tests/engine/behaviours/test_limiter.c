@@ -27,11 +27,6 @@ static uint64_t begun(void) {
   return fixture_stats(pool).connects_begun;
 }
 
-static void end_connect(void) {
-  AWAIT_COUNT(&f, hung, 1);
-  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
-}
-
 Test(limiter,
      behaviour_130_with_a_permit_a_connect_begins_at_once,
      .timeout = 10) {
@@ -51,8 +46,8 @@ Test(limiter, behaviour_131_one_permit_serves_two_connects, .timeout = 10) {
     line_up(0);
     line_up(1);
     cr_assert_eq(begun(), 1);
-    end_connect();
-    end_connect();
+    fixture_end_connect(&f);
+    fixture_end_connect(&f);
     cr_assert_eq(acquirer_join(&caller[0]), WEIR_OK);
     cr_assert_eq(acquirer_join(&caller[1]), WEIR_OK);
     cr_assert_eq(begun(), 2);
@@ -72,11 +67,11 @@ Test(limiter,
     line_up(1);
     (void)submit_waiting(&f, pool, WEIR_TIMEOUT_NEVER, queue, 7);
     cr_assert_eq(begun(), 1);
-    end_connect();
+    fixture_end_connect(&f);
     cr_assert_eq(acquirer_join(&caller[0]), WEIR_OK);
-    end_connect();
+    fixture_end_connect(&f);
     cr_assert_eq(acquirer_join(&caller[1]), WEIR_OK);
-    end_connect();
+    fixture_end_connect(&f);
     (void)take_one(&f, queue, 7, WEIR_OK);
     cr_assert_eq(begun(), 3); /* each its own */
     fixture_close(&f);
@@ -97,7 +92,7 @@ Test(limiter,
     cr_assert_eq(acquirer_join(&caller[1]), WEIR_OK);
     cr_assert_eq(fixture_number(&f, caller[1].lease, "session", 0), session);
     cr_assert_eq(begun(), 2);
-    end_connect();
+    fixture_end_connect(&f);
     cr_assert_eq(acquirer_join(&caller[0]), WEIR_OK);
     fixture_close(&f);
   }

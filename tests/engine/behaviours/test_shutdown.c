@@ -30,18 +30,6 @@ static void open_again(unsigned preset) {
                       preset_names[preset]);
 }
 
-static void acquire(weir_h *leases, unsigned n) {
-  for (unsigned i = 0; i < n; i++) {
-    leases[i] = fixture_acquire(&f, pool);
-  }
-}
-
-static void release(const weir_h *leases, unsigned n) {
-  for (unsigned i = 0; i < n; i++) {
-    cr_assert_eq(weir_release(leases[i]), WEIR_OK);
-  }
-}
-
 static void close_pool(void) {
   cr_assert_eq(weir_pool_close(pool), WEIR_OK);
 }
@@ -69,21 +57,21 @@ static bool is_stale(void) {
 static void says_so(unsigned preset) {
   weir_h lease;
   open_as(preset, "");
-  acquire(&lease, 1);
+  preset_acquire(&f, pool, &lease, 1);
   cr_assert_not(is_stale());
   cr_assert_eq(counters().number_of_active_connection_pools, 1);
   close_pool();
   cr_assert(is_stale());
   cr_assert_eq(counters().number_of_active_connection_pools, 0);
   cr_assert_eq(counters().number_of_inactive_connection_pools, 1);
-  release(&lease, 1);
+  preset_release(&lease, 1);
 }
 
 static void closes_idle_ones(unsigned preset) {
   weir_h leases[4];
   open_as(preset, "");
-  acquire(leases, 4);
-  release(leases, 4);
+  preset_acquire(&f, pool, leases, 4);
+  preset_release(leases, 4);
   cr_assert_eq(counters().active_hard_connections, 4);
   close_pool();
   settles_at(0);
@@ -93,8 +81,8 @@ static void closes_idle_ones(unsigned preset) {
 static void is_done_once(unsigned preset) {
   weir_h lease;
   open_as(preset, "");
-  acquire(&lease, 1);
-  release(&lease, 1);
+  preset_acquire(&f, pool, &lease, 1);
+  preset_release(&lease, 1);
   close_pool();
   settles_at(0);
   for (unsigned i = 0; i < 3; i++) {
@@ -148,12 +136,12 @@ Test(shutdown,
   EACH_PRESET(preset) {
     weir_h lease;
     open_as(preset, "");
-    acquire(&lease, 1);
+    preset_acquire(&f, pool, &lease, 1);
     close_pool();
     fixture_sync(&f);
     cr_assert_eq(fixture_run(&f, lease, "rows 1"), WEIR_OK);
     settles_at(1);
-    release(&lease, 1);
+    preset_release(&lease, 1);
     settles_at(0);
     fixture_close(&f);
   }
@@ -171,14 +159,14 @@ Test(shutdown,
   EACH_PRESET(preset) {
     weir_h lease;
     open_as(preset, "Max Pool Size=1");
-    acquire(&lease, 1);
+    preset_acquire(&f, pool, &lease, 1);
     weir_h queue = queue_of(&f, 4);
     (void)submit_waiting(&f, pool, WEIR_TIMEOUT_NEVER, queue, 1);
     (void)submit_waiting(&f, pool, WEIR_TIMEOUT_NEVER, queue, 2);
     close_pool();
     (void)take_one(&f, queue, 1, WEIR_E_CLOSED);
     (void)take_one(&f, queue, 2, WEIR_E_CLOSED);
-    release(&lease, 1);
+    preset_release(&lease, 1);
     fixture_close(&f);
   }
 }
@@ -191,14 +179,14 @@ Test(shutdown,
     weir_h leases[3];
     struct acquirer a;
     open_as(preset, "Mock Script Text='connect 4: hang'");
-    acquire(leases, 3);
+    preset_acquire(&f, pool, leases, 3);
     acquirer_start(&a, pool, WEIR_TIMEOUT_NEVER);
     AWAIT_COUNT(&f, hung, 1);
     close_pool();
     cr_assert_eq(acquirer_join(&a), WEIR_E_CLOSED);
     (void)f.mock->release_hung(f.drv, 0);
     settles_at(3);
-    release(leases, 3);
+    preset_release(leases, 3);
     settles_at(0);
     cr_assert_eq(counters().number_of_inactive_connection_pools, 0);
     fixture_close(&f);
@@ -209,7 +197,7 @@ Test(shutdown,
 static void is_not_revived(unsigned preset) {
   weir_h lease;
   open_as(preset, "");
-  acquire(&lease, 1);
+  preset_acquire(&f, pool, &lease, 1);
   weir_h old = pool;
   close_pool();
   open_again(preset);
@@ -217,7 +205,7 @@ static void is_not_revived(unsigned preset) {
   cr_assert_eq(fixture_stats(pool).leased, 0);
   cr_assert_eq(weir_acquire(old, WEIR_TIMEOUT_NEVER, &lease, NULL),
                WEIR_E_HANDLE);
-  acquire(&lease, 1);
+  preset_acquire(&f, pool, &lease, 1);
   cr_assert_eq(fixture_number(&f, lease, "session", 0), 2);
   cr_assert_eq(counters().number_of_active_connection_pools, 1);
   cr_assert_eq(counters().number_of_inactive_connection_pools, 1);
@@ -256,8 +244,8 @@ Test(shutdown, behaviour_182_the_timer_of_the_sweep_has_gone, .timeout = 10) {
   int64_t due = 0;
   fixture_open_foreign_virtual(&f);
   pool = fixture_pool(&f, "Pool Strategy=legacy");
-  acquire(&lease, 1);
-  release(&lease, 1);
+  preset_acquire(&f, pool, &lease, 1);
+  preset_release(&lease, 1);
   fixture_sync(&f);
   cr_assert_eq(weir_engine_turn(f.engine, &due, &f.err), WEIR_OK);
   cr_assert_neq(due, WEIR_TIMEOUT_NEVER);
@@ -299,13 +287,13 @@ Test(shutdown, behaviour_188_a_blocking_waiter_leaves_at_once, .timeout = 10) {
   struct acquirer a;
   weir_h lease;
   open_as(LEGACY, "Max Pool Size=1");
-  acquire(&lease, 1);
+  preset_acquire(&f, pool, &lease, 1);
   acquirer_start(&a, pool, WEIR_TIMEOUT_NEVER);
   AWAIT_STAT(pool, waiters, 1);
   close_pool();
   cr_assert_eq(acquirer_join(&a), WEIR_E_CLOSED);
   cr_assert_eq(a.lease, 0);
-  release(&lease, 1);
+  preset_release(&lease, 1);
   settles_at(0);
   fixture_close(&f);
 }
@@ -316,8 +304,8 @@ Test(shutdown,
      .timeout = 10) {
   weir_h leases[3];
   open_as(LEGACY, "");
-  acquire(leases, 3);
-  release(leases, 2);
+  preset_acquire(&f, pool, leases, 3);
+  preset_release(leases, 2);
   fixture_sync(&f);
   close_pool();
   settles_at(1);
@@ -326,7 +314,7 @@ Test(shutdown,
   }
   cr_assert_eq(counters().hard_disconnects, 2);
   cr_assert_eq(fixture_run(&f, leases[2], "rows 1"), WEIR_OK);
-  release(leases + 2, 1);
+  preset_release(leases + 2, 1);
   settles_at(0);
   fixture_close(&f);
 }
@@ -338,7 +326,7 @@ Test(shutdown, behaviour_189_opening_again_sets_no_timer, .timeout = 10) {
   fixture_open_foreign_virtual(&f);
   open_again(LEGACY);
   weir_h old = pool;
-  acquire(&lease, 1);
+  preset_acquire(&f, pool, &lease, 1);
   close_pool();
   open_again(LEGACY);
   cr_assert_neq(pool, old);
@@ -347,6 +335,6 @@ Test(shutdown, behaviour_189_opening_again_sets_no_timer, .timeout = 10) {
     cr_assert_eq(weir_engine_turn(f.engine, &due, &f.err), WEIR_OK);
   } while (due == 0);
   cr_assert_eq(due, WEIR_TIMEOUT_NEVER);
-  release(&lease, 1);
+  preset_release(&lease, 1);
   fixture_close(&f);
 }

@@ -23,11 +23,6 @@ static uint64_t begun(void) {
   return fixture_stats(pool).connects_begun;
 }
 
-static void end_connect(void) {
-  AWAIT_COUNT(&f, hung, 1);
-  cr_assert_eq(f.mock->release_hung(f.drv, 0), 1);
-}
-
 Test(warm_up, behaviour_135_a_minimum_of_0_opens_nothing, .timeout = 10) {
   EACH_PRESET(i) {
     open_pool(i, "Min Pool Size=0");
@@ -63,7 +58,7 @@ Test(warm_up,
   AWAIT_COUNT(&f, hung, 1);
   (void)fixture_acquire(&f, pool);
   cr_assert_eq(begun(), 2);
-  end_connect();
+  fixture_end_connect(&f);
   AWAIT_STAT(pool, idle, 1);
   cr_assert_eq(begun(), 2);
   fixture_close(&f);
@@ -76,7 +71,7 @@ Test(warm_up,
     open_pool(i, "Min Pool Size=3;Max Concurrent Connects=1;"
                  "Mock Script Text='connect: hang'");
     for (uint32_t k = 1; k <= 3; k++) {
-      end_connect();
+      fixture_end_connect(&f);
       AWAIT_STAT(pool, idle, k);
     }
     cr_assert_eq(begun(), 3);
@@ -95,9 +90,9 @@ Test(warm_up,
     acquirer_start(&a, pool, WEIR_TIMEOUT_NEVER);
     AWAIT_STAT(pool, waiters, 1);
     cr_assert_eq(begun(), 1);
-    end_connect();
+    fixture_end_connect(&f);
     cr_assert_eq(acquirer_join(&a), WEIR_OK);
-    end_connect();
+    fixture_end_connect(&f);
     AWAIT_STAT(pool, connecting, 0);
     cr_assert_eq(preset_count(pool), 2);
     cr_assert_eq(begun(), 2);
