@@ -187,7 +187,7 @@ static void say_line(struct text *t,
   uint32_t others = v->stats.waiters;
   /* Some of them have been served meanwhile. */
   uint32_t before = w->before < others ? w->before : others;
-  SAY(t, ", %u other callers waiting", others);
+  SAY(t, ", %u other caller%s waiting", others, others == 1 ? "" : "s");
   if (before == WEIR_DISPATCH_BEFORE_MAX) {
     SAY(t, ", %u or more of them longer", before);
   } else if (before != 0) {
@@ -405,7 +405,8 @@ int weir__explain_shed(struct weir__pool *pool,
       "in time (Queue Policy=codel): ",
       seconds(weir__clock_now() - w->since));
   say_places(&t, &v);
-  SAY(&t, ", %u other callers waiting", v.stats.waiters);
+  SAY(&t, ", %u other caller%s waiting", v.stats.waiters,
+      v.stats.waiters == 1 ? "" : "s");
   finish(&t, &v,
          "send less, release connections sooner, or raise Max Pool Size");
   (void)weir__error_set(err, WEIR_E_OVERLOADED, WEIR_PHASE_QUEUE, "%s", t.buf);

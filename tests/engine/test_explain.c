@@ -155,7 +155,7 @@ Test(explain, tells_who_was_in_front, .timeout = 5) {
     cr_assert_eq(acquirer_join(&a[i]), WEIR_E_TIMEOUT);
   }
   says(&a[2].err, "2 other callers waiting, 2 of them longer; ");
-  says(&a[1].err, "1 other callers waiting, 1 of them longer; ");
+  says(&a[1].err, "1 other caller waiting, 1 of them longer; ");
   says(&a[0].err, "0 other callers waiting; ");
   fixture_close(&f);
 }
