@@ -100,7 +100,7 @@ Test(explain, scenario_033_nested_acquire_is_explained, .timeout = 10) {
     says(err, "timed out after 2.00 s waiting for a connection: Max Pool Size "
               "10, 10 leased (the oldest for 2.00 s, the youngest for 2.00 s), "
               "0 connecting, 0 idle, 0 closing, ");
-    says(err, " other callers waiting");
+    says(err, " other caller");
     ends_with(err, "; no connection has come back for long: does a caller wait "
                    "for a second one while it holds one?");
   }
