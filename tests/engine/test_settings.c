@@ -5,8 +5,10 @@
 
 #include "weir.h"
 
+#include "policy.h"
 #include "settings.h"
 #include "settings_value.h"
+#include "strategy.h"
 #include "sys/clock.h"
 
 static int set(struct weir__settings *s,
@@ -437,5 +439,41 @@ Test(settings, defaults_of_strategies_are_written_as_values_are, .timeout = 5) {
       weir__setting_write(&table[i], v, again);
       cr_assert_str_eq(again, text, "%s", table[i].name);
     }
+  }
+}
+
+/* ---------------------------------------------------- policies and strategies */
+
+/* The name of choice i, which ends at a comma. */
+static bool is_choice(const char *setting, uint32_t i, const char *name) {
+  const char *at = weir__settings_find(setting, strlen(setting))->choices;
+  while (i-- > 0) {
+    at = strchr(at, ',') + 1;
+  }
+  return strlen(name) == strcspn(at, ",") &&
+         strncmp(at, name, strlen(name)) == 0;
+}
+
+#define EACH_CHOICE(setting, field, policy, last)                         \
+  for (uint32_t i = 0; i <= (last); i++) {                                \
+    s.field = i;                                                          \
+    cr_assert(is_choice(setting, i, weir__policies_of(&s).policy->name)); \
+  }
+
+Test(settings, each_choice_has_the_policy_of_its_name, .timeout = 5) {
+  struct weir__settings s = {0};
+  weir__settings_init(&s);
+  EACH_CHOICE("Pool Idle Order", idle_order, idle, WEIR_IDLE_FIFO)
+  EACH_CHOICE("Pool Growth", growth, growth, WEIR_GROWTH_PARALLEL)
+  EACH_CHOICE("Pool Handoff", handoff, handoff, WEIR_HANDOFF_QUEUED)
+  EACH_CHOICE("Pool Trim", trim, trim, WEIR_TRIM_MEDIAN)
+  EACH_CHOICE("Pool Failure", failure, failure, WEIR_FAILURE_ONE)
+  EACH_CHOICE("Pool Async", async, async, WEIR_ASYNC_DISPATCHER)
+  weir__settings_fini(&s);
+}
+
+Test(settings, each_strategy_has_its_choice, .timeout = 5) {
+  for (uint32_t i = 0; i <= WEIR_STRATEGY_CHANNEL; i++) {
+    cr_assert(is_choice("Pool Strategy", i, weir__strategy_find(i)->name));
   }
 }
