@@ -136,6 +136,7 @@ static void let_go(struct weir_drv_hconn *s, bool good) {
   uint64_t word = weir__load_seq_u64(&slot->word);
   good = good && is_sound(s, word);
   weir__remote_release(s);
+  weir__slot_end_lease(slot);
   if (!good || !weir__publish(pool, slot, &word, NULL)) {
     (void)weir__growth_retire(slot, &word);
   }
@@ -301,9 +302,12 @@ static void (*run_of(enum step step))(struct weir_drv_hconn *) {
 static bool publish(const struct weir__lease *lease,
                     const struct weir__caller *self) {
   uint64_t word = weir__load_seq_u64(&lease->slot->word);
-  return weir__slot_lease(word) == weir__slot_lease(lease->word) &&
-         is_sound(lease->session, word) &&
-         weir__publish(lease->pool, lease->slot, &word, self);
+  if (weir__slot_lease(word) != weir__slot_lease(lease->word) ||
+      !is_sound(lease->session, word)) {
+    return false;
+  }
+  weir__slot_end_lease(lease->slot);
+  return weir__publish(lease->pool, lease->slot, &word, self);
 }
 
 /* True if the connection has found its way. */

@@ -160,12 +160,14 @@ static bool hand_over_locked(struct weir__pool *pool,
   uint64_t leased =
       weir__slot_word(WEIR_SLOT_LEASED, 0, weir__slot_generation(*word),
                       weir__slot_lease(*word) + 1);
+  if (weir__slot_state(*word) != WEIR_SLOT_CONNECTING) {
+    weir__growth_returned_locked(pool, slot);
+  }
   /* In use until now: the next one need not look whether it lives. */
   weir__store_relaxed_u64(&slot->idle_since, weir__clock_coarse());
   if (!weir__slot_move(slot, word, leased)) {
     return false;
   }
-  weir__growth_returned_locked(pool, slot);
   weir__slot_start_lease(slot);
   pool->handovers++;
   grant(pool, w, slot, leased, now, wakes);
@@ -211,11 +213,11 @@ static bool make_idle(struct weir__pool *pool,
   uint64_t idle = weir__slot_word(
       WEIR_SLOT_IDLE, 0, weir__slot_generation(*word), weir__slot_lease(*word));
   bool connecting = weir__slot_state(*word) == WEIR_SLOT_CONNECTING;
-  if (since != AS_BEFORE) {
-    weir__store_relaxed_u64(&slot->idle_since, since);
-  }
   if (weir__slot_state(*word) == WEIR_SLOT_LEASED) {
     weir__slot_sample(slot, since);
+  }
+  if (since != AS_BEFORE) {
+    weir__store_relaxed_u64(&slot->idle_since, since);
   }
   if (!weir__slot_move(slot, word, idle)) {
     return false;

@@ -55,8 +55,8 @@ void weir__growth_connected_locked(struct weir__pool *pool,
                                    struct weir__slot *slot)
     WEIR_REQUIRES(pool->mu);
 
-/* A leased slot is about to be handed from one user to the next, and is then
- * stamped by this for the lease that begins.  mu held. */
+/* A slot that was leased is about to be handed to the next user: how long its lease
+ * has lasted, if that is known.  Before idle_since is written anew.  mu held. */
 void weir__growth_returned_locked(struct weir__pool *pool,
                                   struct weir__slot *slot)
     WEIR_REQUIRES(pool->mu);

@@ -178,6 +178,7 @@ void weir__growth_emptied(struct weir__slot *slot) {
   struct weir__wakes wakes = {.n_asleep = 0};
   uint64_t word = weir__load_seq_u64(&slot->word);
   weir__slot_set_session(slot, NULL);
+  weir__slot_end_lease(slot);
   bool moved = weir__slot_move(
       slot, &word,
       weir__slot_word(WEIR_SLOT_EMPTY, 0, 0, weir__slot_lease(word)));

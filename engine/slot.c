@@ -3,7 +3,6 @@
 
 #include "handle.h"
 #include "sys/assert.h"
-#include "sys/clock.h"
 #include "sys/mem.h"
 #include "sys/mutex.h"
 
@@ -64,14 +63,14 @@ uint64_t weir__slot_claim(struct weir__slot *slot, uint32_t generation) {
 
 /* Plain sums in atomics of their own: only the owner writes. */
 void weir__slot_start_lease(struct weir__slot *slot) {
-  weir__store_relaxed_u32(&slot->ran, 0);
-  weir__store_relaxed_u32(&slot->active, 0);
   weir__store_relaxed_u32(&slot->served,
                           weir__load_relaxed_u32(&slot->served) + 1);
   weir__store_relaxed_u64(&slot->uses, weir__load_relaxed_u64(&slot->uses) + 1);
-  if (weir__slot_sampled(slot)) {
-    weir__slot_stamp(slot, weir__clock_coarse());
-  }
+}
+
+void weir__slot_end_lease(struct weir__slot *slot) {
+  weir__store_relaxed_u32(&slot->ran, 0);
+  weir__store_relaxed_u32(&slot->active, 0);
 }
 
 static void fill_chunk(struct weir__slot_chunk *chunk, uint32_t number) {

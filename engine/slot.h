@@ -55,7 +55,8 @@ struct weir__slot {
   _Atomic uint64_t idle_since;
   _Atomic uint64_t expires; /* end of the session's life; WEIR_NEVER: none */
   _Atomic uint32_t served;  /* leases given to the present session; owner's */
-  _Atomic uint32_t ran;     /* 1: the present lease used the driver; owner's */
+  _Atomic uint32_t ran;     /* 1: the present lease used the driver; owner's.
+                             * 0 whenever nobody has a lease */
   _Atomic uint64_t uses;    /* leases given; written by the owner */
   struct weir__pool *_Atomic pool; /* relaxed; changes while EMPTY only */
   struct weir_drv_hconn *_Atomic session; /* the owner's; NULL while EMPTY */
@@ -138,8 +139,14 @@ static inline bool weir__slot_claimable(uint64_t word, uint32_t generation) {
  * and not doomed; a suspect one stays so.  Returns the new word or 0. */
 uint64_t weir__slot_claim(struct weir__slot *slot, uint32_t generation);
 
-/* The owner's note that a lease begins: nothing has run, one use more. */
+/* The owner's note that a lease begins: one use more.  A drain may have taken the
+ * lease away and the place may be somebody else's by now, so this touches nothing
+ * but counts, which may then be one off. */
 void weir__slot_start_lease(struct weir__slot *slot);
+
+/* What a lease leaves behind is gone: nothing has run, nothing runs.  The owner's,
+ * before anybody else can be. */
+void weir__slot_end_lease(struct weir__slot *slot);
 
 /* One lease in so many is measured on the warm path. */
 #define WEIR_SLOT_SAMPLE    64u
@@ -155,10 +162,14 @@ static inline void weir__slot_stamp(struct weir__slot *slot, uint64_t now) {
 static inline bool weir__slot_held(const struct weir__slot *slot,
                                    uint64_t now,
                                    uint64_t *out_ns) {
-  if (slot->mark != (uint32_t)weir__load_relaxed_u64(&slot->uses)) {
+  uint64_t uses = weir__load_relaxed_u64(&slot->uses);
+  bool stamped = slot->mark == (uint32_t)uses;
+  uint64_t since =
+      stamped ? slot->since : weir__load_relaxed_u64(&slot->idle_since);
+  if (!stamped && uses % WEIR_SLOT_SAMPLE != 1) {
     return false;
   }
-  *out_ns = now > slot->since ? now - slot->since : 0;
+  *out_ns = now > since ? now - since : 0;
   return true;
 }
 
@@ -168,7 +179,7 @@ static inline bool weir__slot_sampled(const struct weir__slot *slot) {
 }
 
 /* The lease that ends at `now` is measured if it is one of those: for growth.c.
- * The owner's; coarse. */
+ * The owner's; coarse; before idle_since is written anew. */
 static inline void weir__slot_sample(struct weir__slot *slot, uint64_t now) {
   uint64_t held;
   if (weir__slot_sampled(slot) && weir__slot_held(slot, now, &held)) {

@@ -388,3 +388,35 @@ Test(race, a_refill_under_way_does_not_turn_the_reactor, .timeout = 20) {
   cr_expect_not(timer_is_late(pool, virtual_clock_now()));
   fixture_close(&f);
 }
+
+/* A drain takes a lease away before its thread has noted that it begins, and the
+ * place is another's meanwhile: what the first one notes late must not make the
+ * other's lease one that ran nothing, or the next user would see what it left. */
+Test(race, a_late_note_of_a_lost_lease_hides_nothing, .timeout = 20) {
+  struct fixture f;
+  fixture_open(&f);
+  weir_h pool = fixture_pool(&f, "Max Pool Size=1;Close Timeout=0");
+  cr_assert_eq(weir_release(fixture_acquire(&f, pool)), WEIR_OK);
+  gates_install();
+  gate_hold("acquire.claimed");
+  struct seeker late = {.pool = pool, .timeout = 0, .cpu = -1};
+  pthread_t thread = start(acquire, &late);
+  cr_assert_eq(gate_wait_reached("acquire.claimed", 1), 0);
+  (void)weir_pool_drain(pool, 0, NULL);
+  AWAIT_STAT(pool, empty, 1);
+  cr_assert_eq(weir_pool_resume(pool), WEIR_OK);
+  weir_h lease = fixture_acquire(&f, pool);
+  cr_assert_eq(fixture_run(&f, lease, "set mine"), WEIR_OK);
+  gate_open("acquire.claimed");
+  join(thread);
+  gates_restore();
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  AWAIT_STAT(pool, idle, 1);
+  lease = fixture_acquire(&f, pool);
+  cr_assert_eq(fixture_number(&f, lease, "show", 3), 1); /* resets */
+  cr_assert_eq(weir_release(lease), WEIR_OK);
+  if (late.rc == WEIR_OK) {
+    cr_assert_eq(weir_release(late.lease), WEIR_E_HANDLE);
+  }
+  fixture_close(&f);
+}
