@@ -163,8 +163,18 @@ static void give_to_waiters(struct weir__pool *pool, struct weir__wakes *wakes)
   }
 }
 
-/* Min Pool Size, a replacement for one that is to retire, or Min Idle.  Those that
- * are being opened for it count as idle: that is what they will be. */
+/* Connects that nobody drives: what they open will be idle, once those who wait have
+ * had theirs. */
+static uint32_t to_be_idle(const struct weir__pool *pool)
+    WEIR_REQUIRES(pool->mu) {
+  return pool->n_connecting > pool->driving.n
+             ? pool->n_connecting - pool->driving.n
+             : 0;
+}
+
+/* Min Pool Size, a replacement for one that is to retire, or Min Idle.  A connect that
+ * has lost its caller to a connection that came sooner counts as idle, as those
+ * for Min Idle do: else there would be one too many. */
 bool weir__growth_below_min(struct weir__pool *pool) {
   const struct weir__settings *set = weir__pool_settings(pool);
   uint32_t min =
@@ -173,7 +183,7 @@ bool weir__growth_below_min(struct weir__pool *pool) {
     return true;
   }
   return set->min_idle != 0 && pool->n_open < pool->max_now &&
-         weir__idle_count(pool, set->min_idle) + pool->n_filling <
+         weir__idle_count(pool, set->min_idle) + to_be_idle(pool) <
              set->min_idle;
 }
 

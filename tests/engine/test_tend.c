@@ -51,6 +51,7 @@ Test(tend, serves_from_a_pool_that_was_filled_to_its_maximum, .timeout = 10) {
   weir_h pool = fixture_pool(&f, "Min Pool Size=4;Max Pool Size=4");
   weir_h lease = 0;
   AWAIT_STAT(pool, idle, 4);
+  fixture_sync(&f); /* an idle one is found a moment later */
   for (unsigned i = 0; i < 4; i++) {
     cr_assert_eq(weir_acquire(pool, 0, &lease, NULL), WEIR_OK);
   }
@@ -447,6 +448,33 @@ Test(tend, scenario_59_keeps_min_idle_ready, .timeout = 10) {
   }
   /* Never beyond Max Pool Size. */
   cr_assert_eq(fixture_counts(&f).sessions_max, 10);
+  fixture_close(&f);
+}
+
+/* What was opened for Min Idle goes to the caller who opens, and what he opens is
+ * idle in its stead. */
+Test(tend, min_idle_counts_a_connect_that_lost_its_caller, .timeout = 20) {
+  struct acquirer a;
+  fixture_open_virtual(&f);
+  weir_h pool = fixture_pool(
+      &f, "Max Pool Size=6;Mock Script Text='connect 2: delay 20ms; "
+          "connect 3-: delay 10ms'");
+  weir_h held = fixture_acquire(&f, pool);
+  acquirer_start(&a, pool, 60 * FIXTURE_S);
+  AWAIT_COUNT(&f, calls[MOCK_CONNECT], 2);
+  cr_assert_eq(weir_pool_reconfigure(pool, "Min Idle=2", 10, &f.err), WEIR_OK);
+  AWAIT_COUNT(&f, calls[MOCK_CONNECT], 4);
+  fixture_sync(&f);
+  fixture_advance(&f, 10 * FIXTURE_MS);
+  cr_assert_eq(acquirer_join(&a), WEIR_OK);
+  AWAIT_STAT(pool, idle, 1);
+  for (unsigned i = 0; i < 4; i++) {
+    fixture_advance(&f, 10 * FIXTURE_MS);
+  }
+  AWAIT_STAT(pool, idle, 2);
+  cr_assert_eq(fixture_stats(pool).connects_begun, 4);
+  cr_assert_eq(weir_release(a.lease), WEIR_OK);
+  cr_assert_eq(weir_release(held), WEIR_OK);
   fixture_close(&f);
 }
 
