@@ -128,6 +128,7 @@ Test(edges,
     cr_assert_eq(fixture_stats(pool).connecting, 1);
     end_connect();
     AWAIT_STAT(pool, idle, 1);
+    fixture_sync(&f); /* an idle one is found a moment later */
     cr_assert_eq(weir_acquire(pool, 0, &lease, &f.err), WEIR_OK);
     cr_assert_eq(begun(), 1);
     fixture_close(&f);
