@@ -198,13 +198,23 @@ static void bound(struct weir__look *l) {
   }
 }
 
+/* What has been opened since the places were counted was told to nobody, because
+ * a look was on its way: then another one follows. */
 static void want(struct weir__look *l) {
-  weir__mutex_lock(&l->pool->mu);
-  l->pool->wanted = l->wanted;
-  l->pool->trimless = !weir__look_may_spare(l);
-  weir__mutex_unlock(&l->pool->mu);
+  struct weir__pool *pool = l->pool;
+  weir__mutex_lock(&pool->mu);
+  uint32_t open = pool->n_open - pool->n_closing;
+  bool spare = open > l->set->min_pool_size && open > l->set->min_idle;
+  bool grown = spare && !weir__look_may_spare(l);
+  pool->wanted = l->wanted;
+  pool->trimless = !spare;
+  pool->review_asked = pool->review_asked || grown;
+  weir__mutex_unlock(&pool->mu);
+  if (grown) {
+    weir__tend(pool);
+  }
   if (l->wanted != 0) {
-    weir__growth_fill(l->pool);
+    weir__growth_fill(pool);
   }
 }
 

@@ -106,6 +106,7 @@ Test(warm_up,
   EACH_PRESET(i) {
     open_pool(i, "Min Pool Size=3;" DOWN);
     AWAIT_STAT(pool, connects_failed, 1);
+    fixture_sync(&f); /* and it has been judged */
     AWAIT_STAT(pool, closing, 0);
     cr_assert_eq(begun(), 1);
     cr_assert_eq(preset_count(pool), 0);
@@ -119,6 +120,7 @@ Test(warm_up, behaviour_141_and_the_next_caller_fails_at_once, .timeout = 10) {
     weir_h lease = 0;
     open_pool(i, "Min Pool Size=3;" DOWN);
     AWAIT_STAT(pool, connects_failed, 1);
+    fixture_sync(&f); /* and it has been judged */
     cr_assert_eq(weir_acquire(pool, WEIR_TIMEOUT_NEVER, &lease, &f.err),
                  WEIR_E_FAIL);
     cr_assert_not_null(strstr(f.err.message, "nobody home"));
