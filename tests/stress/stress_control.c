@@ -213,7 +213,8 @@ int main(void) {
   pthread_t threads[WORKERS + MASTERS];
   struct weir_error err = {.struct_size = sizeof err};
   seed = stress_setting("WEIR_STRESS_SEED", (long)(stress_now() & 0xFFFFFF));
-  const char *strategy = stress_strategy((unsigned long)stress_now());
+  const char *strategy = stress_strategy((unsigned long)stress_setting(
+      "WEIR_STRESS_STRATEGY", (long)(stress_now() & 0xFFFFF)));
   (void)printf("%s seed %ld\n", strategy, seed);
   engine = stress_open_engine();
   if (stress_open_pool(engine, strategy, text, &pool, &err) != WEIR_OK) {

@@ -274,7 +274,8 @@ int main(void) {
   seed = stress_setting("WEIR_STRESS_SEED", 20261130);
   engine = stress_open_engine();
   find_mock();
-  const char *strategy = stress_strategy((unsigned long)stress_now());
+  const char *strategy = stress_strategy((unsigned long)stress_setting(
+      "WEIR_STRESS_STRATEGY", (long)(stress_now() & 0xFFFFF)));
   (void)printf("%s seed %ld\n", strategy, seed);
   if (stress_open_pool(engine, strategy, conninfo, &pool, &err) != WEIR_OK) {
     stress_broken(err.message, err.code);
